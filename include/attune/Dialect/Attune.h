@@ -1,0 +1,53 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// The attune dialect: see AttuneAttrs.td and AttuneOps.td, or docs/dialect.md.
+
+#ifndef ATTUNE_DIALECT_ATTUNE_H
+#define ATTUNE_DIALECT_ATTUNE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Attributes.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "attune/Dialect/AttuneDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "attune/Dialect/AttuneAttrs.h.inc"
+#define GET_OP_CLASSES
+#include "attune/Dialect/AttuneOps.h.inc"
+
+namespace attune {
+
+/// Attribute names, one place for each spelling.
+namespace attr {
+/// On a dispatch function: dictionary with `fingerprint` and `root` (strings).
+inline constexpr llvm::StringLiteral dispatch = "attune.dispatch";
+/// On a dispatch function: #attune.config.
+inline constexpr llvm::StringLiteral config = "attune.config";
+/// On an argument of a dispatch function: every call passes a weight.
+inline constexpr llvm::StringLiteral constant = "attune.constant";
+/// On the module: the version of dispatch formation (integer).
+inline constexpr llvm::StringLiteral dispatchVersion = "attune.dispatch_version";
+/// On an entry function (unit).
+inline constexpr llvm::StringLiteral entry = "attune.entry";
+/// On an argument of a schedule: what is bound to it ("func", "root", "m", ...).
+inline constexpr llvm::StringLiteral bind = "attune.bind";
+} // namespace attr
+
+/// Every dialect, extension and interface that Attune uses: all of upstream's
+/// that a program may contain, the transform dialect, and our own.
+void registerAllDialects(mlir::DialectRegistry &registry);
+
+} // namespace attune
+
+#endif // ATTUNE_DIALECT_ATTUNE_H

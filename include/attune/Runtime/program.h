@@ -1,0 +1,93 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+/* The C interface of a compiled program. A library that Attune writes exports
+ * these functions; a host program needs this header and nothing else.
+ *
+ *   AttuneProgram *program = 0;
+ *   if (attune_create(ATTUNE_ABI_VERSION, &program)) ...attune_error(0)
+ *   AttuneTensor in = {...}, out = {.data = 0};
+ *   if (attune_run(program, "main", &in, 1, &out, 1)) ...attune_error(program)
+ *   attune_release(program, &out);     // only what the library allocated
+ *   attune_destroy(program);
+ *
+ * A program instance is used by one thread at a time; several instances may run
+ * side by side. Functions return 0 on success.
+ */
+#ifndef ATTUNE_RUNTIME_PROGRAM_H
+#define ATTUNE_RUNTIME_PROGRAM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ATTUNE_ABI_VERSION 1
+#define ATTUNE_MAX_RANK 16
+
+typedef enum AttuneType {
+  ATTUNE_F32 = 0,
+  ATTUNE_F64 = 1,
+  ATTUNE_F16 = 2,
+  ATTUNE_BF16 = 3,
+  ATTUNE_I1 = 4, /* one byte each, 0 or 1 */
+  ATTUNE_I4 = 5, /* one byte each */
+  ATTUNE_I8 = 6,
+  ATTUNE_I16 = 7,
+  ATTUNE_I32 = 8,
+  ATTUNE_I64 = 9,
+  ATTUNE_INDEX = 10 /* 64 bits */
+} AttuneType;
+
+/* A described tensor. Data need only be aligned to its element. Scalars are
+ * tensors of rank 0. */
+typedef struct AttuneTensor {
+  void *data;      /* outputs: 0 asks the library to allocate */
+  int32_t type;    /* AttuneType */
+  int32_t rank;
+  int64_t sizes[ATTUNE_MAX_RANK];
+  int64_t strides[ATTUNE_MAX_RANK]; /* in elements */
+} AttuneTensor;
+
+typedef struct AttuneProgram AttuneProgram;
+
+/* Called around every dispatch of a library built with hooks (`attune compile
+ * --hooks`). `dispatch` counts from 0 in the order of attune_dispatch_name. */
+typedef struct AttuneHooks {
+  void *user;
+  void (*begin)(void *user, int32_t dispatch);
+  void (*end)(void *user, int32_t dispatch);
+} AttuneHooks;
+
+int attune_create(int32_t abiVersion, AttuneProgram **program);
+void attune_destroy(AttuneProgram *program);
+
+/* Runs an entry function. Outputs whose data is 0 are allocated by the library
+ * and stay valid until attune_release; others must have the result's sizes and
+ * must not overlap an input. */
+int attune_run(AttuneProgram *program, const char *entry,
+               const AttuneTensor *inputs, int64_t inputCount,
+               AttuneTensor *outputs, int64_t outputCount);
+void attune_release(AttuneProgram *program, AttuneTensor *output);
+
+/* The last error of this program (0: of attune_create), one line. */
+const char *attune_error(const AttuneProgram *program);
+
+/* JSON: {"version": 1, "entries": [{"name", "inputs": [{"type": "4x?xf32"}],
+ * "outputs": [...]}], "dispatches": ["name", ...], "threads": N} */
+const char *attune_signature(void);
+
+void attune_set_hooks(AttuneProgram *program, const AttuneHooks *hooks);
+
+/* Every byte handed out as workspace is set to 0xFF first (NaN for floats), so
+ * that a read of memory nobody wrote shows. Off by default. */
+void attune_set_checked(AttuneProgram *program, int on);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* ATTUNE_RUNTIME_PROGRAM_H */
