@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Installs what Attune needs on Debian 12 and leaves alone what is there: a few
+# milliseconds when there is nothing to do. `setup.sh bench` adds the peers that
+# ./dev bench compares with.
+# Part of Attune, under the Apache License v2.0 with LLVM Exceptions; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+venv="$root/.venv"
+requirements=("$root/tools/dev/requirements.txt")
+
+packages=(
+  clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools libomp-22-dev
+  clang-format-22 cmake ninja-build ccache
+  libsqlite3-dev libcli11-dev libgtest-dev libgmock-dev zlib1g-dev
+  python3 python3-venv git ca-certificates
+)
+case "${1:-}" in
+  "") ;;
+  bench) packages+=(libdnnl-dev) ;;
+  *) echo "error: setup takes bench or nothing, not $1" >&2; exit 2 ;;
+esac
+
+die() {
+  echo "error: $*" >&2
+  exit 1
+}
+
+missing_packages() {
+  command -v dpkg-query >/dev/null ||
+    die "this machine has no dpkg: install what these Debian packages hold yourself: ${packages[*]}"
+  comm -23 <(printf '%s\n' "${packages[@]}" | sort) \
+    <(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${packages[@]}" 2>/dev/null |
+      sed -n 's/^installed //p' | sort)
+}
+
+# Package names come from the list above only.
+install_packages() {
+  local as_root=() log
+  command -v apt-get >/dev/null || die "apt-get is missing; install these packages: $*"
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || die "become root once to install these packages: apt-get install $*"
+    as_root=(sudo)
+  fi
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
+  echo "installing: $*" >&2
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+  # The package lists may be fresh enough; a stale or empty one is renewed.
+  if ! "${apt[@]}" install -y --no-install-recommends "$@" >"$log" 2>&1 </dev/null; then
+    if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "$@"; } >"$log" 2>&1 </dev/null; then
+      grep -E '^(E|W):' "$log" >&2 || tail -5 "$log" >&2
+      die "apt-get could not install the packages: is the network there, and is this Debian 12 with its security updates?"
+    fi
+  fi
+  rm -f "$log"
+}
+
+# Packages from PyPI live in .venv; its stamp holds the list they were made from.
+install_python() {
+  local wanted
+  wanted=$(cat "${requirements[@]}")
+  if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/stamp" 2>/dev/null)" = "$wanted" ]; then
+    return
+  fi
+  echo "installing Python packages in .venv" >&2
+  [ -x "$venv/bin/python" ] || /usr/bin/python3 -m venv "$venv" >&2 ||
+    die "python3 -m venv failed (see above)"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+    -r "${requirements[@]}" >&2 </dev/null ||
+    die "pip could not install the packages of tools/dev/requirements.txt: is the network there?"
+  printf '%s\n' "$wanted" >"$venv/stamp"
+}
+
+# Two runs at the same time would stand in each other's way.
+exec 9<"$root"
+flock 9
+
+missing=$(missing_packages)
+if [ -n "$missing" ]; then
+  # shellcheck disable=SC2086
+  install_packages $missing
+fi
+install_python
