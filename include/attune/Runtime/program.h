@@ -55,8 +55,8 @@ typedef struct AttuneTensor {
 
 typedef struct AttuneProgram AttuneProgram;
 
-/* Called around every dispatch of a library built with hooks (`attune compile
- * --hooks`). `dispatch` counts from 0 in the order of attune_dispatch_name. */
+/* Called around every dispatch while set. `dispatch` is the place of its name in
+ * "dispatches" of attune_signature. A program without hooks pays one test. */
 typedef struct AttuneHooks {
   void *user;
   void (*begin)(void *user, int32_t dispatch);

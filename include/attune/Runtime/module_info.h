@@ -1,0 +1,74 @@
+/*===----------------------------------------------------------------------===
+ * Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+ * See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+/* The table that Codegen writes into every library, and the functions that
+ * compiled code calls. Internal: host programs use program.h. */
+#ifndef ATTUNE_RUNTIME_MODULE_INFO_H
+#define ATTUNE_RUNTIME_MODULE_INFO_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ATTUNE_MODULE_INFO_VERSION 1
+
+typedef struct AttuneTypeInfo {
+  int32_t type; /* AttuneType */
+  int32_t rank;
+  const int64_t *sizes; /* -1: known at run time only */
+} AttuneTypeInfo;
+
+typedef struct AttuneEntryInfo {
+  const char *name;
+  /* Takes pointers to memref descriptors: weights, arena, inputs, then the
+   * outputs whose sizes are all static. */
+  void (*call)(void **descriptors);
+  int64_t arenaBytes;
+  int32_t inputCount;
+  int32_t outputCount;
+  const AttuneTypeInfo *inputs;
+  const AttuneTypeInfo *outputs;
+} AttuneEntryInfo;
+
+typedef struct AttuneModuleInfo {
+  int32_t version; /* ATTUNE_MODULE_INFO_VERSION */
+  int32_t entryCount;
+  const AttuneEntryInfo *entries;
+  const char *signature; /* JSON, see attune_signature */
+  const char *weights;   /* aligned to 64 bytes; null when there are none */
+  int64_t weightBytes;
+  int32_t dispatchCount;
+  int32_t threads; /* 0: whatever OpenMP says; 1: code without OpenMP */
+} AttuneModuleInfo;
+
+extern const AttuneModuleInfo attune_module_info;
+
+/* A memref descriptor as MLIR's LLVM lowering lays it out; sizes and strides
+ * follow one another, rank of each. */
+typedef struct AttuneDescriptor {
+  void *allocated;
+  void *aligned;
+  int64_t offset;
+  int64_t sizesAndStrides[];
+} AttuneDescriptor;
+
+/* Called by compiled code. */
+void *_mlir_memref_to_llvm_alloc(uint64_t bytes);
+void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t bytes);
+void _mlir_memref_to_llvm_free(void *pointer);
+void attune_rt_begin(int32_t dispatch);
+void attune_rt_end(int32_t dispatch);
+/* Bytes for output `index`, whose sizes are known only now. `result` is a
+ * memref<?xi8>, `sizes` a memref<?xi64>. */
+void _mlir_ciface_attune_rt_output(AttuneDescriptor *result, int64_t index,
+                                   AttuneDescriptor *sizes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* ATTUNE_RUNTIME_MODULE_INFO_H */

@@ -1,0 +1,388 @@
+/*===----------------------------------------------------------------------===
+ * Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+ * See LICENSE for license information.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *===----------------------------------------------------------------------===*/
+
+#include "attune/Runtime/program.h"
+
+#include "attune/Runtime/module_info.h"
+#include "workspace.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ATTUNE_EXPORT __attribute__((visibility("default")))
+
+enum { kErrorBytes = 512 };
+
+struct AttuneProgram {
+  void *arena;
+  int64_t arenaBytes;
+  AttuneHooks hooks;
+  const AttuneEntryInfo *entry; /* while running */
+  AttuneTensor *outputs;
+  int failed;
+  char error[kErrorBytes];
+};
+
+/* The program that runs on this thread: compiled code calls back without
+ * carrying it along. Dispatches begin and end on the thread of attune_run. */
+static _Thread_local AttuneProgram *current;
+static char createError[kErrorBytes];
+
+static int fail(AttuneProgram *program, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(program ? program->error : createError, kErrorBytes, format, args);
+  va_end(args);
+  if (program)
+    program->failed = 1;
+  return 1;
+}
+
+static int64_t elementBytes(int32_t type) {
+  switch (type) {
+  case ATTUNE_F32:
+  case ATTUNE_I32:
+    return 4;
+  case ATTUNE_F64:
+  case ATTUNE_I64:
+  case ATTUNE_INDEX:
+    return 8;
+  case ATTUNE_F16:
+  case ATTUNE_BF16:
+  case ATTUNE_I16:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
+static const char *typeName(int32_t type) {
+  static const char *const names[] = {"f32", "f64", "f16", "bf16", "i1", "i4",
+                                      "i8",  "i16", "i32", "i64",  "index"};
+  return type >= 0 && type <= ATTUNE_INDEX ? names[type] : "unknown type";
+}
+
+static void describe(char *text, size_t size, int32_t type, int32_t rank,
+                     const int64_t *sizes) {
+  size_t at = 0;
+  for (int32_t i = 0; i < rank && at + 24 < size; ++i)
+    at += (size_t)(sizes[i] < 0 ? snprintf(text + at, size - at, "?x")
+                                : snprintf(text + at, size - at, "%lldx",
+                                           (long long)sizes[i]));
+  snprintf(text + at, size - at, "%s", typeName(type));
+}
+
+ATTUNE_EXPORT int attune_create(int32_t abiVersion, AttuneProgram **program) {
+  *program = 0;
+  if (abiVersion != ATTUNE_ABI_VERSION)
+    return fail(0, "this library speaks version %d of the interface, not %d",
+                ATTUNE_ABI_VERSION, abiVersion);
+  AttuneProgram *p = calloc(1, sizeof *p);
+  if (!p)
+    return fail(0, "out of memory");
+  for (int32_t i = 0; i < attune_module_info.entryCount; ++i)
+    if (attune_module_info.entries[i].arenaBytes > p->arenaBytes)
+      p->arenaBytes = attune_module_info.entries[i].arenaBytes;
+  if (p->arenaBytes) {
+    p->arena = attune_pages_alloc((size_t)p->arenaBytes);
+    if (!p->arena) {
+      int64_t bytes = p->arenaBytes;
+      free(p);
+      return fail(0, "out of memory: %lld bytes of arena", (long long)bytes);
+    }
+    memset(p->arena, 0xFF, (size_t)p->arenaBytes);
+  }
+  *program = p;
+  return 0;
+}
+
+ATTUNE_EXPORT void attune_destroy(AttuneProgram *program) {
+  if (!program)
+    return;
+  attune_pages_free(program->arena);
+  free(program);
+  attune_workspace_trim();
+}
+
+ATTUNE_EXPORT const char *attune_error(const AttuneProgram *program) {
+  return program ? program->error : createError;
+}
+
+ATTUNE_EXPORT const char *attune_signature(void) {
+  return attune_module_info.signature;
+}
+
+ATTUNE_EXPORT void attune_set_hooks(AttuneProgram *program,
+                                    const AttuneHooks *hooks) {
+  if (hooks)
+    program->hooks = *hooks;
+  else
+    memset(&program->hooks, 0, sizeof program->hooks);
+}
+
+ATTUNE_EXPORT void attune_set_checked(AttuneProgram *program, int on) {
+  (void)program;
+  attune_workspace_set_checked(on);
+}
+
+ATTUNE_EXPORT void attune_release(AttuneProgram *program,
+                                  AttuneTensor *output) {
+  (void)program;
+  attune_pages_free(output->data);
+  output->data = 0;
+}
+
+void attune_rt_begin(int32_t dispatch) {
+  if (current && current->hooks.begin)
+    current->hooks.begin(current->hooks.user, dispatch);
+}
+
+void attune_rt_end(int32_t dispatch) {
+  if (current && current->hooks.end)
+    current->hooks.end(current->hooks.user, dispatch);
+}
+
+static int64_t elementCount(int32_t rank, const int64_t *sizes) {
+  int64_t count = 1;
+  for (int32_t i = 0; i < rank; ++i)
+    count *= sizes[i];
+  return count;
+}
+
+static void setRowMajor(AttuneTensor *tensor) {
+  int64_t stride = 1;
+  for (int32_t i = tensor->rank; i-- > 0;) {
+    tensor->strides[i] = stride;
+    stride *= tensor->sizes[i];
+  }
+}
+
+static int isRowMajor(const AttuneTensor *tensor) {
+  int64_t stride = 1;
+  for (int32_t i = tensor->rank; i-- > 0;) {
+    if (tensor->sizes[i] != 1 && tensor->strides[i] != stride)
+      return 0;
+    stride *= tensor->sizes[i];
+  }
+  return 1;
+}
+
+static int check(AttuneProgram *program, const char *role, int64_t index,
+                 const AttuneTypeInfo *want, const AttuneTensor *have) {
+  int fits = have->type == want->type && have->rank == want->rank &&
+             have->rank <= ATTUNE_MAX_RANK;
+  for (int32_t i = 0; fits && i < want->rank; ++i)
+    fits = want->sizes[i] < 0 ? have->sizes[i] >= 0
+                              : have->sizes[i] == want->sizes[i];
+  if (fits)
+    return 0;
+  char wanted[256], given[256];
+  describe(wanted, sizeof wanted, want->type, want->rank, want->sizes);
+  describe(given, sizeof given, have->type,
+           have->rank > ATTUNE_MAX_RANK ? 0 : have->rank, have->sizes);
+  return fail(program, "%s %lld is %s, but '%s' takes %s", role,
+              (long long)index, given, program->entry->name, wanted);
+}
+
+/* Copies a strided tensor into row-major bytes. */
+static void pack(char *to, const AttuneTensor *from) {
+  int64_t bytes = elementBytes(from->type);
+  int64_t count = elementCount(from->rank, from->sizes);
+  int64_t at[ATTUNE_MAX_RANK] = {0};
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t offset = 0;
+    for (int32_t d = 0; d < from->rank; ++d)
+      offset += at[d] * from->strides[d];
+    memcpy(to + i * bytes, (const char *)from->data + offset * bytes,
+           (size_t)bytes);
+    for (int32_t d = from->rank; d-- > 0;) {
+      if (++at[d] < from->sizes[d])
+        break;
+      at[d] = 0;
+    }
+  }
+}
+
+static void *allocOutput(AttuneTensor *output) {
+  setRowMajor(output);
+  int64_t bytes = elementCount(output->rank, output->sizes) *
+                  elementBytes(output->type);
+  return attune_pages_alloc((size_t)(bytes ? bytes : 1));
+}
+
+static AttuneDescriptor *describeBuffer(AttuneDescriptor *to, void *data,
+                                        int32_t rank, const int64_t *sizes) {
+  to->allocated = to->aligned = data;
+  to->offset = 0;
+  int64_t stride = 1;
+  for (int32_t i = rank; i-- > 0;) {
+    to->sizesAndStrides[i] = sizes[i];
+    to->sizesAndStrides[rank + i] = stride;
+    stride *= sizes[i];
+  }
+  return to;
+}
+
+void _mlir_ciface_attune_rt_output(AttuneDescriptor *result, int64_t index,
+                                   AttuneDescriptor *sizes) {
+  AttuneProgram *program = current;
+  AttuneTensor *output = &program->outputs[index];
+  const AttuneTypeInfo *want = &program->entry->outputs[index];
+  const int64_t *found = (const int64_t *)sizes->aligned + sizes->offset;
+  int given = output->data != 0;
+  for (int32_t i = 0; i < want->rank; ++i) {
+    if (given && output->sizes[i] != found[i])
+      fail(program, "output %lld has %lld elements in dimension %d, not %lld",
+           (long long)index, (long long)found[i], i,
+           (long long)output->sizes[i]);
+    output->sizes[i] = found[i];
+  }
+  if (!given || program->failed)
+    output->data = allocOutput(output);
+  if (!output->data) {
+    fprintf(stderr, "attune: out of memory: output %lld\n", (long long)index);
+    abort();
+  }
+  int64_t bytes = elementCount(output->rank, output->sizes) *
+                  elementBytes(output->type);
+  describeBuffer(result, output->data, 1, &bytes);
+}
+
+static const AttuneEntryInfo *findEntry(const char *name) {
+  for (int32_t i = 0; i < attune_module_info.entryCount; ++i)
+    if (!strcmp(attune_module_info.entries[i].name, name))
+      return &attune_module_info.entries[i];
+  return 0;
+}
+
+/* The descriptors of one call, and copies of inputs that were not row-major. */
+typedef struct Call {
+  void **arguments;
+  void **copies;
+  int64_t copyCount;
+  char *storage;
+} Call;
+
+enum { kDescriptorBytes = sizeof(AttuneDescriptor) + 16 * ATTUNE_MAX_RANK };
+
+static int openCall(AttuneProgram *program, Call *call, int64_t count) {
+  call->copyCount = 0;
+  call->storage = malloc((size_t)(count + 2) * (kDescriptorBytes + 16));
+  if (!call->storage)
+    return fail(program, "out of memory");
+  call->arguments =
+      (void **)(call->storage + (size_t)(count + 2) * kDescriptorBytes);
+  call->copies = call->arguments + count + 2;
+  return 0;
+}
+
+static void closeCall(Call *call) {
+  for (int64_t i = 0; i < call->copyCount; ++i)
+    attune_workspace_free(call->copies[i]);
+  free(call->storage);
+}
+
+static void *slot(Call *call, int64_t index) {
+  return call->storage + index * kDescriptorBytes;
+}
+
+static int bindInputs(AttuneProgram *program, Call *call,
+                      const AttuneTensor *inputs) {
+  const AttuneEntryInfo *entry = program->entry;
+  for (int32_t i = 0; i < entry->inputCount; ++i) {
+    if (check(program, "input", i, &entry->inputs[i], &inputs[i]))
+      return 1;
+    void *data = inputs[i].data;
+    int64_t count = elementCount(inputs[i].rank, inputs[i].sizes);
+    if (!data && count)
+      return fail(program, "input %d has no data", i);
+    if (count && !isRowMajor(&inputs[i])) {
+      data = attune_workspace_alloc(
+          (size_t)(count * elementBytes(inputs[i].type)));
+      if (!data)
+        return fail(program, "out of memory");
+      call->copies[call->copyCount++] = data;
+      pack(data, &inputs[i]);
+    }
+    call->arguments[2 + i] = describeBuffer(slot(call, 2 + i), data,
+                                            inputs[i].rank, inputs[i].sizes);
+  }
+  return 0;
+}
+
+static int isStatic(const AttuneTypeInfo *type) {
+  for (int32_t i = 0; i < type->rank; ++i)
+    if (type->sizes[i] < 0)
+      return 0;
+  return 1;
+}
+
+static int bindOutputs(AttuneProgram *program, Call *call,
+                       AttuneTensor *outputs) {
+  const AttuneEntryInfo *entry = program->entry;
+  int64_t next = 2 + entry->inputCount;
+  for (int32_t i = 0; i < entry->outputCount; ++i) {
+    const AttuneTypeInfo *type = &entry->outputs[i];
+    if (outputs[i].data) {
+      if (check(program, "output", i, type, &outputs[i]))
+        return 1;
+      if (!isRowMajor(&outputs[i]))
+        return fail(program, "output %d is not row-major", i);
+    } else {
+      outputs[i].type = type->type;
+      outputs[i].rank = type->rank;
+      for (int32_t d = 0; d < type->rank; ++d)
+        outputs[i].sizes[d] = type->sizes[d];
+    }
+    if (!isStatic(type))
+      continue;
+    if (!outputs[i].data && !(outputs[i].data = allocOutput(&outputs[i])))
+      return fail(program, "out of memory: output %d", i);
+    call->arguments[next] =
+        describeBuffer(slot(call, next), outputs[i].data, type->rank, type->sizes);
+    ++next;
+  }
+  return 0;
+}
+
+ATTUNE_EXPORT int attune_run(AttuneProgram *program, const char *name,
+                             const AttuneTensor *inputs, int64_t inputCount,
+                             AttuneTensor *outputs, int64_t outputCount) {
+  program->failed = 0;
+  program->error[0] = 0;
+  const AttuneEntryInfo *entry = findEntry(name);
+  if (!entry)
+    return fail(program, "no entry function '%s'", name);
+  program->entry = entry;
+  program->outputs = outputs;
+  if (inputCount != entry->inputCount)
+    return fail(program, "'%s' takes %d inputs, not %lld", name,
+                entry->inputCount, (long long)inputCount);
+  if (outputCount != entry->outputCount)
+    return fail(program, "'%s' gives %d outputs, not %lld", name,
+                entry->outputCount, (long long)outputCount);
+  Call call;
+  if (openCall(program, &call, inputCount + outputCount))
+    return 1;
+  if (!bindInputs(program, &call, inputs) &&
+      !bindOutputs(program, &call, outputs)) {
+    int64_t weightBytes = attune_module_info.weightBytes;
+    call.arguments[0] = describeBuffer(
+        slot(&call, 0), (void *)attune_module_info.weights, 1, &weightBytes);
+    call.arguments[1] =
+        describeBuffer(slot(&call, 1), program->arena, 1, &program->arenaBytes);
+    if (program->arena && attune_workspace_checked())
+      memset(program->arena, 0xFF, (size_t)program->arenaBytes);
+    AttuneProgram *outer = current;
+    current = program;
+    entry->call(call.arguments);
+    current = outer;
+  }
+  closeCall(&call);
+  return program->failed;
+}
