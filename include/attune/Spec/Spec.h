@@ -1,0 +1,122 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// A spec says which configuration goes to which dispatches. It is an MLIR
+// module that only annotates:
+//
+//   module attributes {attune.spec_version = 1 : i64,
+//                      attune.dispatch_version = 1 : i64,
+//                      attune.target = #attune.target<...>,
+//                      attune.threads = 2 : i64} {
+//     attune.apply #attune.config<"contraction_packed", {m_tile = 6 : i64}>
+//         to "9f86d081884c7d65" {root = "contraction", shapes = "4x784x10xf32",
+//         baseline_seconds = 2.0e-05 : f64, tuned_seconds = 1.0e-05 : f64}
+//   }
+//
+// In C++ a spec is the plain data below; MLIR is only needed to apply it.
+
+#ifndef ATTUNE_SPEC_SPEC_H
+#define ATTUNE_SPEC_SPEC_H
+
+#include "attune/Schedule/Configuration.h"
+#include "attune/Schedule/Target.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include <optional>
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace attune {
+
+/// The version of the format that this code writes, and the newest it reads.
+inline constexpr int64_t specVersion = 1;
+
+struct SpecEntry {
+  /// Knobs are in the order of their names: a file does not keep another.
+  Configuration configuration;
+  std::string fingerprint;    ///< 16 hexadecimal digits.
+  std::string root;           ///< For people: `contraction`.
+  std::string shapes;         ///< For people: `4x784x10xf32`.
+  double baselineSeconds = 0; ///< 0: not measured (written by hand).
+  double tunedSeconds = 0;
+
+  bool isMeasured() const { return baselineSeconds > 0 && tunedSeconds > 0; }
+};
+
+struct Spec {
+  int64_t dispatchVersion = 1;
+  std::optional<Target> target; ///< Its triple is not in the file.
+  int64_t threads = 0;          ///< 0: not stated.
+  std::vector<SpecEntry> entries;
+};
+
+/// Keeps the entries that got faster, sorted; two with one fingerprint: the
+/// faster one.
+Spec makeSpec(int64_t dispatchVersion, const Target &target, int64_t threads,
+              std::vector<SpecEntry> results);
+
+/// The text of the spec: the same for the same entries in any order.
+std::string printSpec(const Spec &spec);
+/// Writes beside `path` first, then renames: never half a file.
+llvm::Error writeSpec(const Spec &spec, llvm::StringRef path);
+
+/// Reads and verifies. Errors are `spec.mlir:3: ...`.
+llvm::Expected<Spec> readSpec(llvm::StringRef path);
+/// `name` stands for the file in errors.
+llvm::Expected<Spec> parseSpec(llvm::StringRef text, llvm::StringRef name);
+
+/// What one entry did.
+struct AppliedEntry {
+  const SpecEntry *entry = nullptr;
+  std::vector<std::string> dispatches; ///< Names of the functions it is on.
+  std::string reason;                  ///< Why it is on none, or not on all.
+};
+
+struct ApplyResult {
+  std::vector<AppliedEntry> entries;  ///< In the spec's order.
+  std::vector<std::string> untouched; ///< Dispatches that no entry names.
+  std::vector<std::string> warnings;  ///< Measured on another machine, ...
+
+  int64_t appliedCount() const;
+  bool appliedAll() const {
+    return appliedCount() == static_cast<int64_t>(entries.size());
+  }
+  /// `spec: 2 of 3 entries applied to 4 dispatches`, then a line for each that
+  /// did not, and each warning.
+  void print(llvm::raw_ostream &out) const;
+};
+
+/// Says why a configuration cannot be used on a dispatch; empty if it can. Gets
+/// the entry, the dispatch's name, and its root.
+using ConfigurationCheck = llvm::function_ref<std::string(
+    const SpecEntry &entry, llvm::StringRef dispatch)>;
+
+/// Sets `attune.config` on the dispatch functions of `program` whose
+/// fingerprint equals an entry's. `spec` must outlive the result. `check` knows
+/// the schedules; `target` is what the program is compiled for, if known.
+ApplyResult applySpec(const Spec &spec, mlir::ModuleOp program,
+                      ConfigurationCheck check = nullptr,
+                      const Target *target = nullptr);
+
+/// An entry that lost in a merge.
+struct MergeNote {
+  SpecEntry kept, dropped;
+  std::string reason;
+};
+
+/// All entries of all specs. Of two for one dispatch: the one with the greater
+/// measured gain (baseline over tuned: times of different days compare only by
+/// that); equal configurations are no conflict; a measured one wins over one
+/// that is not; two different ones without times are an error that shows both.
+/// Specs of different dispatch versions or targets do not merge.
+llvm::Expected<Spec> mergeSpecs(llvm::ArrayRef<Spec> specs,
+                                std::vector<MergeNote> *notes = nullptr);
+
+} // namespace attune
+
+#endif // ATTUNE_SPEC_SPEC_H
