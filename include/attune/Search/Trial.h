@@ -10,27 +10,12 @@
 #define ATTUNE_SEARCH_TRIAL_H
 
 #include "attune/Schedule/Configuration.h"
+#include "attune/Support/Outcome.h"
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace attune {
-
-/// How a trial ended. Everything but Ok is an ordinary result, not an error.
-enum class Outcome {
-  Ok,             ///< Compiled, ran, right; the times count.
-  Rejected,       ///< The schedule or a dry check said no before compiling.
-  CompileError,   ///< The compiler reported an error or died.
-  CompileTimeout, ///< The compiler did not end within its limit.
-  OutOfMemory,    ///< Compiler or program went over the memory limit.
-  Crash,          ///< The program died of a signal or an assertion.
-  RunTimeout,     ///< The program did not end within its limit.
-  WrongResult,    ///< It ran, and its result is not the reference's.
-};
-
-/// `ok`, `rejected`, `compileError`, ...: the spelling in every file.
-llvm::StringRef toString(Outcome outcome);
-std::optional<Outcome> outcomeFromString(llvm::StringRef text);
 
 struct Trial {
   Configuration configuration;
