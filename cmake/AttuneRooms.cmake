@@ -29,6 +29,9 @@ function(attune_room NAME)
   cmake_parse_arguments(R "MLIR" "" "LINK;DEPENDS" ${ARGN})
   file(GLOB SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp
        ${CMAKE_CURRENT_SOURCE_DIR}/*.c)
+  if(NOT SOURCES)
+    return() # an empty folder stops nobody
+  endif()
   add_library(Attune${NAME} STATIC ${SOURCES})
   target_link_libraries(Attune${NAME} PUBLIC attune_options ${R_LINK})
   if(R_MLIR)
@@ -49,6 +52,9 @@ endfunction()
 function(attune_unittest NAME)
   cmake_parse_arguments(R "MLIR" "" "LINK" ${ARGN})
   file(GLOB SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(NOT SOURCES)
+    return() # an empty folder stops nobody
+  endif()
   add_executable(Attune${NAME}Tests ${SOURCES})
   target_link_libraries(Attune${NAME}Tests PRIVATE Attune${NAME} ${R_LINK}
     GTest::gtest_main GTest::gmock)

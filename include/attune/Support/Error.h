@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// Errors are values for a person to read: what was wrong, where, and what to do.
+// Errors are values for a person to read: what was wrong, where, and what to
+// do.
 
 #ifndef ATTUNE_SUPPORT_ERROR_H
 #define ATTUNE_SUPPORT_ERROR_H

@@ -9,16 +9,30 @@
 #ifndef ATTUNE_SUPPORT_TENSOR_H
 #define ATTUNE_SUPPORT_TENSOR_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace attune {
 
 /// The numbers are those of AttuneType in attune/Runtime/program.h.
-enum class ElementType { F32, F64, F16, BF16, I1, I4, I8, I16, I32, I64, Index };
+enum class ElementType {
+  F32,
+  F64,
+  F16,
+  BF16,
+  I1,
+  I4,
+  I8,
+  I16,
+  I32,
+  I64,
+  Index
+};
 
 /// `f32`, `bf16`, `i1`, `index`, ...
 llvm::StringRef toString(ElementType type);
@@ -39,8 +53,18 @@ struct Tensor {
 
   /// Element `index` (row-major) as a double; f16 and bf16 are widened.
   double at(int64_t index) const;
+  /// Rounds to nearest even for floats; integers must be representable.
   void set(int64_t index, double value);
+
+  /// An integer element, exact (at() is not above 2^53).
+  int64_t integerAt(int64_t index) const;
+  void setInteger(int64_t index, int64_t value);
 };
+
+/// The product of the sizes, or nothing when a size is negative or the product
+/// (times `elementBytes`) is over 2^62.
+std::optional<int64_t> checkedElementCount(llvm::ArrayRef<int64_t> shape,
+                                           int64_t elementBytes = 1);
 
 /// Shape and element type without data; -1 is a dynamic size. Text form as in
 /// MLIR without `tensor<>`: `4x?xf32`, `f32`.
@@ -56,8 +80,17 @@ llvm::Expected<TensorType> tensorTypeFromString(llvm::StringRef text);
 /// travel as uint16 and uint8 arrays; reading one gives i16/i8 bytes: the
 /// caller that knows the wanted type reinterprets with `reinterpretAs`.
 llvm::Expected<Tensor> readNpy(llvm::StringRef path);
+/// The same from memory; `name` is for messages.
+llvm::Expected<Tensor> parseNpy(llvm::StringRef bytes, llvm::StringRef name);
 /// Writes to a temporary name first, then renames.
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
+
+std::string formatNpy(const Tensor &tensor);
+
+/// The arrays of a .npz in the order of the file, names without `.npy`. Stored
+/// and deflated members.
+llvm::Expected<std::vector<std::pair<std::string, Tensor>>>
+readNpz(llvm::StringRef path);
 
 /// The same bytes seen as `type`: allowed between types of equal width (uint16
 /// to bf16, bool to i1, int64 to index). An error names both.
