@@ -8,7 +8,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 venv="$root/.venv"
-requirements=("$root/tools/dev/requirements.txt")
+requirements=(requirements.txt)
 
 packages=(
   clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools libomp-22-dev
@@ -18,7 +18,7 @@ packages=(
 )
 case "${1:-}" in
   "") ;;
-  bench) packages+=(libdnnl-dev) ;;
+  bench) requirements+=(requirements-bench.txt) ;;
   *) echo "error: setup takes bench or nothing, not $1" >&2; exit 2 ;;
 esac
 
@@ -37,7 +37,7 @@ missing_packages() {
 
 # Package names come from the list above only.
 install_packages() {
-  local as_root=() log
+  local as_root=()
   command -v apt-get >/dev/null || die "apt-get is missing; install these packages: $*"
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || die "become root once to install these packages: apt-get install $*"
@@ -57,20 +57,20 @@ install_packages() {
   rm -f "$log"
 }
 
-# Packages from PyPI live in .venv; its stamp holds the list they were made from.
+# Packages from PyPI live in .venv, with a stamp for each list that was installed.
 install_python() {
-  local wanted
-  wanted=$(cat "${requirements[@]}")
-  if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/stamp" 2>/dev/null)" = "$wanted" ]; then
-    return
-  fi
-  echo "installing Python packages in .venv" >&2
+  local list stamp
   [ -x "$venv/bin/python" ] || /usr/bin/python3 -m venv "$venv" >&2 ||
     die "python3 -m venv failed (see above)"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-    -r "${requirements[@]}" >&2 </dev/null ||
-    die "pip could not install the packages of tools/dev/requirements.txt: is the network there?"
-  printf '%s\n' "$wanted" >"$venv/stamp"
+  for list in "${requirements[@]}"; do
+    stamp="$venv/$list.installed"
+    if cmp -s "$root/tools/dev/$list" "$stamp"; then continue; fi
+    echo "installing the Python packages of tools/dev/$list in .venv" >&2
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+      -r "$root/tools/dev/$list" >&2 </dev/null ||
+      die "pip could not install the packages of tools/dev/$list: is the network there?"
+    cp "$root/tools/dev/$list" "$stamp"
+  done
 }
 
 # Two runs at the same time would stand in each other's way.
