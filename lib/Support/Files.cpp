@@ -40,8 +40,12 @@ Expected<std::string> attune::readFile(StringRef path) {
   fs::file_status status;
   if (!fs::status(path, status) && fs::is_directory(status))
     return makeError("{0}: is a folder, not a file", path);
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  // Files under /proc and pipes have no size to go by.
+  bool streamed = status.getSize() == 0 || !fs::is_regular_file(status);
+  auto buffer =
+      streamed ? llvm::MemoryBuffer::getFileAsStream(path)
+               : llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
     return makeError("{0}: {1}", path, buffer.getError().message());
   return (*buffer)->getBuffer().str();
