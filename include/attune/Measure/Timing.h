@@ -1,0 +1,58 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// Timing two programs next to each other.
+
+#ifndef ATTUNE_MEASURE_TIMING_H
+#define ATTUNE_MEASURE_TIMING_H
+
+#include "attune/Support/Clock.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <vector>
+
+namespace attune {
+
+struct TimingOptions {
+  double minSeconds = 0.1;       ///< Measured time, candidate and baseline.
+  double maxSeconds = 5;         ///< The end, with what there is by then.
+  unsigned minRepetitions = 10;  ///< Pairs.
+  unsigned maxRepetitions = 200; ///< Pairs; samples get longer instead.
+  /// A candidate whose median ratio is over this after that many pairs has lost
+  /// and is measured no further. 0 pairs: never.
+  double loserRatio = 1.5;
+  unsigned loserPairs = 3;
+  /// Shorter programs are called several times in one sample.
+  double sampleSeconds = 20e-6;
+  /// Goes on, until maxSeconds, while the 95 % interval of the speed-up is
+  /// wider than this (0.02: two percent). 0: minSeconds and minRepetitions
+  /// suffice.
+  double intervalWidth = 0;
+  uint64_t seed = 0; ///< Of the order inside pairs.
+};
+
+/// Seconds of one call; seconds[i] and baselineSeconds[i] were next to each
+/// other, in random order.
+struct PairedTimes {
+  std::vector<double> seconds;
+  std::vector<double> baselineSeconds; ///< Empty without a baseline.
+  bool stoppedEarly = false;           ///< A clear loser.
+};
+
+/// One call of a program; an error ends the measurement.
+using TimedCall = llvm::function_ref<llvm::Error()>;
+
+/// Warms both up until they get no faster, then measures pairs. `baseline` may
+/// be null. At least one pair is measured, however long it takes. A time that
+/// is not finite and positive is an error.
+llvm::Expected<PairedTimes> timePairs(TimedCall candidate, TimedCall baseline,
+                                      const TimingOptions &options,
+                                      Clock &clock);
+
+} // namespace attune
+
+#endif // ATTUNE_MEASURE_TIMING_H
