@@ -200,8 +200,9 @@ public:
     int64_t sessions = 0, trials = 0, known = 0;
   };
   /// All of it or nothing; what is already here is skipped, so that importing
-  /// twice is importing once. Errors name the line.
-  llvm::Expected<ImportCounts> importLines(llvm::StringRef text);
+  /// twice is importing once. Errors are `name:12: ...`.
+  llvm::Expected<ImportCounts> importLines(llvm::StringRef text,
+                                           llvm::StringRef name);
   llvm::Expected<ImportCounts> merge(const Database &other);
 
   /// Removes trials, then sessions, dispatches and programs that have none
