@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attune/Dialect/Attune.h"
+#include "attune/Dialect/AttuneTransformOps.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -13,4 +14,6 @@ void attune::registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<AttuneDialect>();
+  registerTransformExtension(registry);
+  registerDispatchBufferization(registry);
 }

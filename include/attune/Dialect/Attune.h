@@ -42,7 +42,12 @@ inline constexpr llvm::StringLiteral dispatchVersion = "attune.dispatch_version"
 inline constexpr llvm::StringLiteral entry = "attune.entry";
 /// On an argument of a schedule: what is bound to it ("func", "root", "m", ...).
 inline constexpr llvm::StringLiteral bind = "attune.bind";
+/// On an attune.dispatch: its number for hooks (integer).
+inline constexpr llvm::StringLiteral hook = "attune.hook";
 } // namespace attr
+
+/// Makes attune.dispatch bufferize to a call.
+void registerDispatchBufferization(mlir::DialectRegistry &registry);
 
 /// Every dialect, extension and interface that Attune uses: all of upstream's
 /// that a program may contain, the transform dialect, and our own.

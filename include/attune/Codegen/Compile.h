@@ -1,0 +1,57 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// From a program to a shared library with the C interface of
+// attune/Runtime/program.h. The stages are those of docs/architecture.md.
+
+#ifndef ATTUNE_CODEGEN_COMPILE_H
+#define ATTUNE_CODEGEN_COMPILE_H
+
+#include "attune/Import/Program.h"
+#include "attune/Schedule/Library.h"
+#include "attune/Schedule/Target.h"
+#include <functional>
+#include <string>
+
+namespace attune {
+
+struct CodegenOptions {
+  Target target;
+  /// Threads that parallel loops use; 1 makes code without OpenMP.
+  int threads = 1;
+  /// Schedules for dispatches, loaded into the program's context; null: every
+  /// dispatch becomes loops. A dispatch without `attune.config` gets the default
+  /// configuration of the first schedule that fits and compiles.
+  const ScheduleLibrary *library = nullptr;
+  /// Plain loops at -O2 without contraction or reassociation, floating-point
+  /// reductions accumulated in a wider type: what other code is compared with.
+  bool reference = false;
+  /// Folder in which objects of dispatches are kept by content; empty: none.
+  std::string cacheFolder;
+  /// Called with a stage's name and the module after it, for --dump-ir.
+  std::function<void(llvm::StringRef, mlir::Operation *)> afterStage;
+};
+
+/// Where the tools and libraries are that a compiled library needs.
+struct Toolchain {
+  std::string linker;  ///< ld.lld
+  std::string runtime; ///< libattune_rt.a
+  std::string openmp;  ///< libomp.so
+
+  /// Looks beside this executable (build and install tree) and in LLVM's
+  /// folders; an error names what is missing and the package that has it.
+  static llvm::Expected<Toolchain> find(int threads);
+};
+
+/// Compiles an imported or dispatched program. `program` is consumed: its module
+/// is lowered in place. The library is written under a temporary name first.
+/// Errors are one line; what MLIR had to say is in the line.
+llvm::Error compileProgram(Program &program, const CodegenOptions &options,
+                           llvm::StringRef outputPath);
+
+} // namespace attune
+
+#endif // ATTUNE_CODEGEN_COMPILE_H

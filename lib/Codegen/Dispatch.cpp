@@ -1,0 +1,174 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// One dispatch function to one object.
+
+#include "Stages.h"
+#include "attune/Dialect/Attune.h"
+#include "attune/Schedule/ConfigAttr.h"
+#include "attune/Support/Error.h"
+#include "attune/Support/Files.h"
+
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace attune::codegen {
+namespace {
+
+/// Changes whenever the same input would give other code.
+constexpr llvm::StringLiteral codegenVersion = "1";
+
+/// A way to compile a dispatch: a schedule with its configuration, or loops.
+struct Choice {
+  const Schedule *schedule = nullptr;
+  Configuration configuration;
+};
+
+OwningOpRef<ModuleOp> isolate(func::FuncOp func) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(func.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  auto clone = cast<func::FuncOp>(builder.clone(*func));
+  clone.setPublic();
+  return module;
+}
+
+func::FuncOp onlyFunction(ModuleOp module) {
+  return *module.getOps<func::FuncOp>().begin();
+}
+
+llvm::Expected<std::vector<Choice>> choicesFor(func::FuncOp func,
+                                               const CodegenOptions &options) {
+  std::vector<Choice> choices;
+  if (!options.library || options.reference)
+    return std::vector<Choice>{Choice()};
+  if (auto config = func->getAttrOfType<ConfigAttr>(attr::config)) {
+    Choice choice;
+    choice.schedule = options.library->find(config.getSchedule());
+    if (!choice.schedule)
+      return makeError("there is no schedule '{0}'", config.getSchedule());
+    llvm::Expected<Configuration> configuration = toConfiguration(config);
+    if (!configuration)
+      return configuration.takeError();
+    choice.configuration = *configuration;
+    choices.push_back(choice);
+    return choices;
+  }
+  for (const Schedule *schedule :
+       options.library->fitting(func, options.target, options.threads)) {
+    llvm::Expected<Configuration> configuration =
+        schedule->defaultConfiguration(func, options.target, options.threads);
+    if (!configuration) {
+      llvm::consumeError(configuration.takeError());
+      continue;
+    }
+    choices.push_back({schedule, *configuration});
+  }
+  choices.push_back(Choice()); // plain loops are always right
+  return choices;
+}
+
+llvm::Error compileChoice(ModuleOp module, const Choice &choice,
+                          const CodegenOptions &options,
+                          llvm::StringRef objectPath) {
+  func::FuncOp func = onlyFunction(module);
+  auto dump = [&](llvm::StringRef stage) {
+    if (options.afterStage)
+      options.afterStage(stage, module);
+  };
+  Bindings bindings;
+  if (choice.schedule) {
+    auto bound =
+        Schedule::bindProblem(func, options.target, options.threads);
+    if (!bound)
+      return bound.takeError();
+    bindings = *bound;
+    if (llvm::Error error = choice.schedule->apply(
+            func, choice.configuration, options.target, options.threads))
+      return error;
+    DiagnosticCollector diagnostics(*module.getContext());
+    if (failed(verify(module)))
+      return diagnostics.error("the schedule left invalid code");
+  }
+  dump("schedule");
+  if (!options.reference)
+    allowContraction(module);
+  if (llvm::Error error = decompose(module))
+    return error;
+  if (llvm::Error error = bufferizeDispatch(func))
+    return error;
+  dump("bufferize");
+  if (choice.schedule)
+    if (llvm::Error error = choice.schedule->applyLower(
+            func, choice.configuration, bindings))
+      return error;
+  if (llvm::Error error = lowerToLLVM(module, options))
+    return error;
+  llvm::LLVMContext context;
+  auto code = translate(module, context);
+  if (!code)
+    return code.takeError();
+  // Destinations do not overlap inputs, and inputs are only read.
+  for (llvm::Function &function : **code)
+    if (!function.isDeclaration() && function.hasExternalLinkage())
+      for (llvm::Argument &argument : function.args())
+        if (argument.getType()->isPointerTy())
+          argument.addAttr(llvm::Attribute::NoAlias);
+  return emitObject(**code, options, objectPath);
+}
+
+std::string cacheKey(func::FuncOp func, const CodegenOptions &options) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << codegenVersion << '\n' << options.threads << options.reference
+      << llvm::json::Value(toJSON(options.target));
+  if (options.library)
+    for (const auto &schedule : options.library->schedules())
+      schedule->sequence()->getParentOp()->print(out);
+  func.print(out, OpPrintingFlags().useLocalScope());
+  return hashHex(text);
+}
+
+} // namespace
+
+llvm::Expected<std::string> compileDispatch(func::FuncOp func,
+                                            const CodegenOptions &options,
+                                            llvm::StringRef scratchFolder) {
+  llvm::SmallString<128> path(
+      options.cacheFolder.empty() ? scratchFolder
+                                  : llvm::StringRef(options.cacheFolder));
+  llvm::sys::path::append(path, cacheKey(func, options) + ".o");
+  if (!options.cacheFolder.empty() && llvm::sys::fs::exists(path))
+    return std::string(path);
+
+  OwningOpRef<ModuleOp> prepared = isolate(func);
+  if (!options.reference)
+    if (llvm::Error error = prepareDispatch(onlyFunction(*prepared)))
+      return std::move(error);
+  auto choices = choicesFor(onlyFunction(*prepared), options);
+  if (!choices)
+    return choices.takeError();
+  std::string temporary = (path + ".tmp").str();
+  for (size_t i = 0; i < choices->size(); ++i) {
+    OwningOpRef<ModuleOp> module = prepared->clone();
+    llvm::Error error =
+        compileChoice(*module, (*choices)[i], options, temporary);
+    if (!error)
+      break;
+    if (i + 1 == choices->size())
+      return makeError("dispatch {0}: {1}", func.getName(),
+                       llvm::toString(std::move(error)));
+    // The next schedule that fits is tried; loops come last.
+    llvm::consumeError(std::move(error));
+  }
+  if (std::error_code code = llvm::sys::fs::rename(temporary, path))
+    return makeError("{0}: {1}", path, code.message());
+  return std::string(path);
+}
+
+} // namespace attune::codegen

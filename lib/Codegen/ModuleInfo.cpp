@@ -1,0 +1,146 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// The table in every library: module_info.h, as LLVM constants.
+
+#include "Stages.h"
+#include "attune/Runtime/module_info.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace attune::codegen {
+namespace {
+
+/// Builds the constants of one module's table.
+class TableBuilder {
+public:
+  explicit TableBuilder(llvm::Module &module)
+      : module(module), context(module.getContext()), builder(context) {}
+
+  Constant *text(StringRef value) {
+    return builder.CreateGlobalString(value, "attune.text", 0, &module);
+  }
+  Constant *i32(int64_t value) { return builder.getInt32(value); }
+  Constant *i64(int64_t value) { return builder.getInt64(value); }
+
+  /// A private array of equal constants, by address; null when empty.
+  Constant *array(ArrayRef<Constant *> elements) {
+    if (elements.empty())
+      return ConstantPointerNull::get(builder.getPtrTy());
+    auto *type = ArrayType::get(elements.front()->getType(), elements.size());
+    return global(ConstantArray::get(type, elements));
+  }
+
+  GlobalVariable *global(Constant *value) {
+    return new GlobalVariable(module, value->getType(), true,
+                              GlobalValue::PrivateLinkage, value);
+  }
+
+  Constant *type(const TensorType &type) {
+    SmallVector<Constant *> sizes;
+    for (int64_t size : type.shape)
+      sizes.push_back(i64(size));
+    return ConstantStruct::getAnon({i32(static_cast<int>(type.type)),
+                                    i32(type.shape.size()), array(sizes)});
+  }
+
+  Constant *types(ArrayRef<ValueSignature> values) {
+    SmallVector<Constant *> elements;
+    for (const ValueSignature &value : values)
+      elements.push_back(type(value.type));
+    return array(elements);
+  }
+
+  /// void attune.entry.NAME(ptr *descriptors): unpacks them into the arguments
+  /// of the C wrapper that MLIR made.
+  Function *packedEntry(const EntryLayout &entry) {
+    Function *callee = module.getFunction("_mlir_ciface_" + entry.symbol);
+    auto *function = Function::Create(
+        FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false),
+        GlobalValue::PrivateLinkage, "attune.call." + entry.symbol, module);
+    builder.SetInsertPoint(BasicBlock::Create(context, "entry", function));
+    SmallVector<Value *> arguments;
+    for (unsigned i = 0; i < callee->arg_size(); ++i)
+      arguments.push_back(builder.CreateLoad(
+          builder.getPtrTy(),
+          builder.CreateConstGEP1_64(builder.getPtrTy(), function->getArg(0),
+                                     i)));
+    builder.CreateCall(callee, arguments);
+    builder.CreateRetVoid();
+    return function;
+  }
+
+private:
+  llvm::Module &module;
+  LLVMContext &context;
+  IRBuilder<> builder;
+};
+
+json::Array typeTexts(ArrayRef<ValueSignature> values) {
+  json::Array array;
+  for (const ValueSignature &value : values)
+    array.push_back(json::Object{{"type", toString(value.type)}});
+  return array;
+}
+
+std::string signature(const Program &program,
+                      ArrayRef<std::string> dispatches, int threads) {
+  json::Array entries;
+  for (const EntrySignature &entry : program.entries)
+    entries.push_back(json::Object{{"name", entry.name},
+                                   {"inputs", typeTexts(entry.inputs)},
+                                   {"outputs", typeTexts(entry.outputs)}});
+  std::string text;
+  raw_string_ostream(text) << json::Value(
+      json::Object{{"version", 1},
+                   {"entries", std::move(entries)},
+                   {"dispatches", json::Array(dispatches)},
+                   {"threads", threads}});
+  return text;
+}
+
+} // namespace
+
+void addModuleInfo(llvm::Module &module, const Program &program,
+                   ArrayRef<EntryLayout> layouts,
+                   ArrayRef<std::string> dispatches, int threads) {
+  TableBuilder table(module);
+  SmallVector<Constant *> entries;
+  for (auto [entry, layout] : zip_equal(program.entries, layouts))
+    entries.push_back(ConstantStruct::getAnon(
+        {table.text(entry.name), table.packedEntry(layout),
+         table.i64(layout.arenaBytes), table.i32(entry.inputs.size()),
+         table.i32(entry.outputs.size()), table.types(entry.inputs),
+         table.types(entry.outputs)}));
+
+  auto *pointer = PointerType::get(module.getContext(), 0);
+  int64_t weightBytes = program.weights.blobBytes();
+  Constant *weights = ConstantPointerNull::get(pointer);
+  if (weightBytes) {
+    auto *blob = new GlobalVariable(
+        module, Type::getInt8Ty(module.getContext()), true,
+        GlobalValue::ExternalLinkage, nullptr, "attune_weights");
+    blob->setVisibility(GlobalValue::HiddenVisibility);
+    weights = blob;
+  }
+  Constant *info = ConstantStruct::getAnon(
+      {table.i32(ATTUNE_MODULE_INFO_VERSION), table.i32(entries.size()),
+       table.array(entries),
+       table.text(signature(program, dispatches, threads)), weights,
+       table.i64(weightBytes), table.i32(dispatches.size()),
+       table.i32(threads)});
+  auto *global = new GlobalVariable(module, info->getType(), true,
+                                    GlobalValue::ExternalLinkage, info,
+                                    "attune_module_info");
+  global->setVisibility(GlobalValue::HiddenVisibility);
+}
+
+} // namespace attune::codegen

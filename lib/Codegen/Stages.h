@@ -1,0 +1,89 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// The stages of Codegen, in order. Internal to the room.
+
+#ifndef ATTUNE_LIB_CODEGEN_STAGES_H
+#define ATTUNE_LIB_CODEGEN_STAGES_H
+
+#include "attune/Codegen/Compile.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include <memory>
+
+namespace attune::codegen {
+
+/// Collects MLIR's diagnostics while it lives, so that an error can be told in
+/// one line.
+class DiagnosticCollector {
+public:
+  explicit DiagnosticCollector(mlir::MLIRContext &context);
+  ~DiagnosticCollector();
+  /// `what: first error`, or `what` alone.
+  llvm::Error error(llvm::StringRef what) const;
+
+private:
+  mlir::MLIRContext &context;
+  mlir::DiagnosticEngine::HandlerID handler;
+  std::string first;
+};
+
+/// Runs a textual pass pipeline on a module.
+llvm::Error runPipeline(mlir::ModuleOp module, llvm::StringRef pipeline,
+                        llvm::StringRef what);
+
+/// Takes apart what bufferization or the loops do not know: softmax, concat,
+/// pack and unpack, pads with odd bodies.
+llvm::Error decompose(mlir::ModuleOp module);
+
+/// Fast-math flags that are allowed: contract everywhere, reassociation in the
+/// combiners of reductions that linalg declares.
+void allowContraction(mlir::Operation *root);
+
+/// A dispatch function on tensors becomes one on buffers that returns nothing:
+/// inputs and destinations as memrefs with identity layout.
+llvm::Error bufferizeDispatch(mlir::func::FuncOp func);
+
+/// One argument or result of a lowered entry.
+struct EntryLayout {
+  std::string symbol; ///< of the lowered function
+  int64_t arenaBytes = 0;
+};
+
+/// Entries become functions on buffers `(weights, arena, inputs..., static
+/// outputs...)`. `dispatches` gets the callees' names in the order of their
+/// hook numbers.
+llvm::Expected<std::vector<EntryLayout>>
+bufferizeEntries(Program &program, std::vector<std::string> &dispatches);
+
+/// Everything that is left becomes the LLVM dialect.
+llvm::Error lowerToLLVM(mlir::ModuleOp module, const CodegenOptions &options);
+
+/// LLVM IR of a module in the LLVM dialect.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translate(mlir::ModuleOp module, llvm::LLVMContext &context);
+
+/// Adds the packed entry points and the table of module_info.h.
+void addModuleInfo(llvm::Module &module, const Program &program,
+                   llvm::ArrayRef<EntryLayout> entries,
+                   llvm::ArrayRef<std::string> dispatches, int threads);
+
+/// Schedules, lowers and emits one dispatch function, or takes the object from
+/// the cache; gives the object's path.
+llvm::Expected<std::string> compileDispatch(mlir::func::FuncOp func,
+                                            const CodegenOptions &options,
+                                            llvm::StringRef scratchFolder);
+
+/// Optimises and emits an object file.
+llvm::Error emitObject(llvm::Module &module, const CodegenOptions &options,
+                       llvm::StringRef path);
+
+llvm::Error link(llvm::ArrayRef<std::string> objects, const Toolchain &tools,
+                 int threads, llvm::StringRef outputPath);
+
+} // namespace attune::codegen
+
+#endif // ATTUNE_LIB_CODEGEN_STAGES_H
