@@ -25,7 +25,8 @@ struct CleanUpOptions {
 ///  - BatchNorm is folded into the convolution or contraction before it: the
 ///    scale into its filter, the shift into its bias;
 ///  - broadcasts that feed elementwise ops become part of their indexing maps;
-///  - asserts whose condition is known to hold, double transposes and reshapes that
+///  - asserts whose condition is known to hold, double transposes and reshapes
+///  that
 ///    undo each other are removed.
 /// Weights that nothing uses any more are dropped, the others numbered anew.
 llvm::Error cleanUp(Program &program, const CleanUpOptions &options = {});

@@ -32,7 +32,7 @@ struct InputSpec {
   Kind kind = Kind::Random;
   std::string text; ///< as written
   std::string path;
-  TensorType type;  ///< -1 where the size is one of `sizes`
+  TensorType type; ///< -1 where the size is one of `sizes`
   std::vector<int64_t> sizes;
   double fill = 0;
   /// A whole number in full width; set when the text was one.
@@ -49,16 +49,18 @@ struct InputSet {
   std::vector<Tensor> tensors;
 };
 
-/// One set, or several when a spec lists sizes: lists of equal length go together,
-/// a list of one goes with all. Without specs every input is random, which an
-/// entry with dynamic sizes refuses with an error that says what to pass.
-/// Floats are normal, integers small and never negative, booleans even odds.
+/// One set, or several when a spec lists sizes: lists of equal length go
+/// together, a list of one goes with all. Without specs every input is random,
+/// which an entry with dynamic sizes refuses with an error that says what to
+/// pass. Floats are normal, integers small and never negative, booleans even
+/// odds.
 llvm::Expected<std::vector<InputSet>>
 makeInputs(const EntrySignature &entry, llvm::ArrayRef<std::string> specs,
            uint64_t seed = 0);
 
 /// Random values of a static type.
-Tensor makeRandom(ElementType type, llvm::ArrayRef<int64_t> shape, uint64_t seed);
+Tensor makeRandom(ElementType type, llvm::ArrayRef<int64_t> shape,
+                  uint64_t seed);
 
 } // namespace attune
 

@@ -33,9 +33,9 @@ struct EntrySignature {
   std::string name;
   std::vector<ValueSignature> inputs;
   std::vector<ValueSignature> outputs;
-  /// The function still works on memrefs (it could not be lifted to tensors): it
-  /// has no results, and `outputs` are the arguments that it writes, each with
-  /// `updates`. It can be compiled as a whole and has no dispatches.
+  /// The function still works on memrefs (it could not be lifted to tensors):
+  /// it has no results, and `outputs` are the arguments that it writes, each
+  /// with `updates`. It can be compiled as a whole and has no dispatches.
   bool onBuffers = false;
 };
 
@@ -50,7 +50,8 @@ struct Program {
   /// One line each, for people: what was made up, dropped or is unusual.
   std::vector<std::string> notes;
 
-  /// Null when there is no such entry. Without a name: the only entry, or `main`.
+  /// Null when there is no such entry. Without a name: the only entry, or
+  /// `main`.
   const EntrySignature *findEntry(llvm::StringRef name = "") const;
   /// A deep copy (weights are shared), in the same context.
   Program clone() const;
@@ -65,18 +66,20 @@ struct ImportOptions {
   uint64_t seed = 0;
 };
 
-/// Reads MLIR text (.mlir) or bytecode (.mlirbc): linalg, arith, math, scf, tensor,
-/// cf, affine, memref, ml_program, TOSA. The context must have been made with
-/// registerAllDialects. Errors are one line: `FILE:LINE: what is wrong; what to do`.
+/// Reads MLIR text (.mlir) or bytecode (.mlirbc): linalg, arith, math, scf,
+/// tensor, cf, affine, memref, ml_program, TOSA. The context must have been
+/// made with registerAllDialects. Errors are one line: `FILE:LINE: what is
+/// wrong; what to do`.
 llvm::Expected<Program> importProgram(mlir::MLIRContext &context,
                                       llvm::StringRef path,
                                       const ImportOptions &options = {});
 
-/// The same for text or bytecode in memory; `name` stands for the file in messages.
-llvm::Expected<Program> importProgramFromString(mlir::MLIRContext &context,
-                                                llvm::StringRef contents,
-                                                llvm::StringRef name,
-                                                const ImportOptions &options = {});
+/// The same for text or bytecode in memory; `name` stands for the file in
+/// messages.
+llvm::Expected<Program>
+importProgramFromString(mlir::MLIRContext &context, llvm::StringRef contents,
+                        llvm::StringRef name,
+                        const ImportOptions &options = {});
 
 /// `tensor<4x?xf32>`, `memref<4xf32>` or a scalar type as a signature; an error
 /// names the type when no input of a program can have it.

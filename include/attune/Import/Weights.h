@@ -38,9 +38,16 @@ public:
   int64_t add(TensorType type, llvm::ArrayRef<char> bytes,
               std::shared_ptr<const void> owner, bool generated = false);
 
+  /// The weight `index` of another store, sharing its bytes.
+  int64_t addFrom(const WeightStore &other, int64_t index);
+
   int64_t size() const { return entries.size(); }
-  const Weight &operator[](int64_t index) const { return entries[index].weight; }
-  llvm::ArrayRef<char> bytes(int64_t index) const { return entries[index].bytes; }
+  const Weight &operator[](int64_t index) const {
+    return entries[index].weight;
+  }
+  llvm::ArrayRef<char> bytes(int64_t index) const {
+    return entries[index].bytes;
+  }
   /// A copy of the bytes as a tensor.
   Tensor tensor(int64_t index) const;
 

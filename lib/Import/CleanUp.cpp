@@ -1,0 +1,10 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "attune/Import/CleanUp.h"
+llvm::Error attune::cleanUp(Program &program, const CleanUpOptions &options) {
+  return llvm::Error::success();
+}
