@@ -9,6 +9,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -145,6 +146,14 @@ static void checkIntegers(const Tensor &result, const Tensor &reference,
   }
 }
 
+static std::string toText(double value, int digits) {
+  if (std::isnan(value))
+    return "nan"; // its sign says nothing
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.*g", digits, value);
+  return text;
+}
+
 static std::string describeBad(const Tensor &result, const Tensor &reference,
                                const Tolerance &tolerance,
                                const CheckResult &check) {
@@ -153,12 +162,14 @@ static std::string describeBad(const Tensor &result, const Tensor &reference,
   std::string text;
   if (isFloat(result.type)) {
     double expected = reference.at(i);
-    text = llvm::formatv("{0} is {1:g9}, not {2:g9}", place, result.at(i),
-                         expected);
+    text = place + " is " + toText(result.at(i), 9) + ", not " +
+           toText(expected, 9);
     if (std::isfinite(expected))
-      text += llvm::formatv(" (allowed error {0:g3})",
-                            tolerance.absolute +
-                                tolerance.relative * std::fabs(expected));
+      text +=
+          " (allowed error " +
+          toText(tolerance.absolute + tolerance.relative * std::fabs(expected),
+                 3) +
+          ")";
   } else {
     text = llvm::formatv("{0} is {1}, not {2}", place, result.integerAt(i),
                          reference.integerAt(i));

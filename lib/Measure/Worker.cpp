@@ -57,11 +57,10 @@ Outcome WorkerProcess::timeoutOutcome() const {
 // Starting
 //===----------------------------------------------------------------------===//
 
-/// The last line that is not empty: what people write last says why.
+/// The last line that is not empty: what programs print last says why.
 static std::string lastLine(StringRef text) {
-  return text.rtrim().rsplit('\n').second.empty()
-             ? text.trim().str()
-             : text.rtrim().rsplit('\n').second.trim().str();
+  text = text.rtrim();
+  return text.drop_front(text.rfind('\n') + 1).trim().str();
 }
 
 Error WorkerProcess::start() {
@@ -126,12 +125,11 @@ Expected<JobResult> WorkerProcess::call(const json::Object &job,
       return std::move(error);
     double begin = clock.now();
     Expected<Attempt> made = attempt(line, id, limits);
-    if (!made) {
-      stop();
+    if (!made)
       return made.takeError();
-    }
     made->result.seconds = clock.now() - begin;
-    made->result.detail = json::fixUTF8(process->takeOutput());
+    if (made->result.detail.empty())
+      made->result.detail = json::fixUTF8(process->takeOutput());
     if (made->replaceAfter || made->tryAgain || process->getEnd() ||
         ++jobsDone >= options.jobsPerProcess)
       stop();
@@ -168,8 +166,10 @@ Expected<WorkerProcess::Attempt> WorkerProcess::attempt(const std::string &line,
       return Attempt{std::move(result), killedByOthers, true};
     }
     case Subprocess::Event::Timeout:
-      if (isInterrupted())
+      if (isInterrupted()) {
+        stop();
         return makeError("interrupted");
+      }
       if (auto over = overLimit(limits, clock.now() - begin, cpuAtStart,
                                 outputAtStart, peakBytes)) {
         process->kill();
@@ -230,8 +230,14 @@ JobResult WorkerProcess::died(const ProcessEnd &end) {
   if (!process->unfinishedLine().empty())
     return broken(crashOutcome(),
                   "ended in the middle of its answer (" + end.describe() + ")");
-  if (end.signal)
-    return broken(crashOutcome(), end.describe());
+  if (end.signal) {
+    // What an assertion printed says more than the signal.
+    JobResult result = broken(crashOutcome(), end.describe());
+    result.detail = json::fixUTF8(process->takeOutput());
+    if (std::string said = lastLine(result.detail); !said.empty())
+      result.reason += ": " + StringRef(said).take_front(200).str();
+    return result;
+  }
   return broken(crashOutcome(),
                 "the process ended without an answer (" + end.describe() + ")");
 }
@@ -245,7 +251,7 @@ Expected<WorkerProcess::Attempt> WorkerProcess::answered(StringRef line,
                "damaged answer: " + llvm::toString(answer.takeError())),
         false, true};
   if (std::optional<StringRef> error = answer->getString("error"))
-    return makeError("{0}: {1}", options.arguments[0], *error);
+    return makeError("{0}", *error);
   if (answer->getInteger("id") != id)
     return Attempt{broken(crashOutcome(), "an answer to another job"), false,
                    true};

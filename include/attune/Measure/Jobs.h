@@ -1,0 +1,78 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// The jobs of the run process and their answers, as the two sides see them; the
+// JSON is in docs/protocol.md. Paths are absolute.
+
+#ifndef ATTUNE_MEASURE_JOBS_H
+#define ATTUNE_MEASURE_JOBS_H
+
+#include "attune/Measure/Check.h"
+#include "attune/Measure/Timing.h"
+#include "attune/Support/Outcome.h"
+#include "llvm/Support/JSON.h"
+#include <string>
+#include <vector>
+
+namespace attune {
+
+/// Check a candidate's results, then time it next to the baseline.
+struct MeasureJob {
+  std::string candidate; ///< A compiled library (content never changes).
+  std::string baseline;  ///< The same; empty: times alone.
+  std::string entry = "main";
+  std::vector<std::string> inputs; ///< .npy, one an argument.
+  /// .npy, one a result. Empty: the results of the baseline, for comparing two
+  /// versions of a program; with no baseline either, results are not checked.
+  std::vector<std::string> references;
+  std::vector<Tolerance> tolerances; ///< One a result; missing: exact.
+  TimingOptions timing;              ///< minRepetitions 0: check only.
+  unsigned threads = 0;              ///< Of OpenMP; 0: as the library wants.
+};
+
+/// What became of a candidate. `seconds` as in Timing.h.
+struct Measurement {
+  Outcome outcome = Outcome::Ok;
+  std::string reason; ///< One line, when not ok.
+  std::string detail; ///< What it printed.
+  std::vector<double> seconds, baselineSeconds;
+  std::vector<double> maxErrors; ///< One a result.
+  bool stoppedEarly = false;     ///< A clear loser.
+};
+
+/// Run a program once or more and keep its results.
+struct RunJob {
+  std::string library;
+  std::string entry = "main";
+  std::vector<std::string> inputs;  ///< .npy
+  std::vector<std::string> outputs; ///< .npy to write; empty: dropped.
+  unsigned repetitions = 1;
+  bool checked = false; ///< Guarded buffers, workspace filled with NaN.
+  bool hooks = false;   ///< Time each dispatch (library built with hooks).
+  unsigned threads = 0;
+};
+
+struct RunResult {
+  Outcome outcome = Outcome::Ok;
+  std::string reason, detail;
+  std::vector<double> seconds; ///< Of each repetition.
+  /// Per dispatch, in the signature's order, per repetition on average.
+  std::vector<double> dispatchSeconds;
+  std::vector<double> dispatchCalls;
+};
+
+llvm::json::Object toJSON(const MeasureJob &job);
+llvm::Expected<MeasureJob> measureJobFromJSON(const llvm::json::Object &json);
+llvm::json::Object toJSON(const RunJob &job);
+llvm::Expected<RunJob> runJobFromJSON(const llvm::json::Object &json);
+
+/// Answers; "outcome" and "reason" in them.
+llvm::json::Object toJSON(const Measurement &measurement);
+llvm::json::Object toJSON(const RunResult &result);
+
+} // namespace attune
+
+#endif // ATTUNE_MEASURE_JOBS_H

@@ -1,0 +1,68 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// A compiled program, loaded through its C interface (Runtime/program.h). Only
+// the run process loads any.
+
+#ifndef ATTUNE_MEASURE_LIBRARY_H
+#define ATTUNE_MEASURE_LIBRARY_H
+
+#include "attune/Runtime/program.h"
+#include "attune/Support/Tensor.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace attune {
+
+/// attune_signature(), read.
+struct Signature {
+  struct Entry {
+    std::string name;
+    std::vector<TensorType> inputs, outputs;
+  };
+  std::vector<Entry> entries;
+  std::vector<std::string> dispatches;
+
+  /// An error lists the entries there are.
+  llvm::Expected<const Entry *> find(llvm::StringRef entry) const;
+};
+llvm::Expected<Signature> signatureFromJSON(llvm::StringRef text);
+
+/// A tensor described for the C interface, row-major. The data is not copied.
+AttuneTensor describeTensor(ElementType type, llvm::ArrayRef<int64_t> shape,
+                            void *data);
+
+/// A loaded library and one program instance of it. All Attune libraries export
+/// the same names, so each is loaded with RTLD_LOCAL and asked by handle.
+class Library {
+public:
+  /// Errors: not a library, a missing function, attune_create failed.
+  static llvm::Expected<std::unique_ptr<Library>> open(llvm::StringRef path);
+  ~Library();
+
+  const Signature &getSignature() const { return signature; }
+
+  /// attune_run; an error is attune_error's text.
+  llvm::Error run(const std::string &entry, llvm::ArrayRef<AttuneTensor> inputs,
+                  llvm::MutableArrayRef<AttuneTensor> outputs);
+  /// Frees outputs that the library allocated (data was 0).
+  void release(AttuneTensor &output);
+  void setChecked(bool on);
+  void setHooks(const AttuneHooks *hooks);
+
+private:
+  struct Functions;
+  Library() = default;
+  void *handle = nullptr;
+  std::unique_ptr<Functions> functions;
+  AttuneProgram *program = nullptr;
+  Signature signature;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_MEASURE_LIBRARY_H

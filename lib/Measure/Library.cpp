@@ -1,0 +1,180 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "attune/Measure/Library.h"
+
+#include "attune/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include <dlfcn.h>
+
+using namespace attune;
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+//===----------------------------------------------------------------------===//
+// Signature
+//===----------------------------------------------------------------------===//
+
+static Error readTypes(const json::Array *array, std::vector<TensorType> &out) {
+  if (!array)
+    return makeError("a signature without inputs or outputs");
+  for (const json::Value &value : *array) {
+    const json::Object *object = value.getAsObject();
+    Expected<TensorType> type = tensorTypeFromString(
+        object ? object->getString("type").value_or("") : "");
+    if (!type)
+      return type.takeError();
+    out.push_back(std::move(*type));
+  }
+  return Error::success();
+}
+
+Expected<Signature> attune::signatureFromJSON(StringRef text) {
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return value.takeError();
+  const json::Object *object = value->getAsObject();
+  const json::Array *entries = object ? object->getArray("entries") : nullptr;
+  if (!entries)
+    return makeError("a signature without entries");
+  Signature signature;
+  for (const json::Value &item : *entries) {
+    const json::Object *entry = item.getAsObject();
+    if (!entry)
+      return makeError("a signature with a damaged entry");
+    Signature::Entry read;
+    read.name = entry->getString("name").value_or("").str();
+    if (Error error = readTypes(entry->getArray("inputs"), read.inputs))
+      return std::move(error);
+    if (Error error = readTypes(entry->getArray("outputs"), read.outputs))
+      return std::move(error);
+    signature.entries.push_back(std::move(read));
+  }
+  if (const json::Array *dispatches = object->getArray("dispatches"))
+    for (const json::Value &name : *dispatches)
+      signature.dispatches.push_back(name.getAsString().value_or("").str());
+  return signature;
+}
+
+Expected<const Signature::Entry *> Signature::find(StringRef entry) const {
+  std::vector<StringRef> names;
+  for (const Entry &candidate : entries) {
+    if (candidate.name == entry)
+      return &candidate;
+    names.push_back(candidate.name);
+  }
+  return makeError("no entry function '{0}'; there are: {1}", entry,
+                   llvm::join(names, ", "));
+}
+
+AttuneTensor attune::describeTensor(ElementType type,
+                                    llvm::ArrayRef<int64_t> shape, void *data) {
+  AttuneTensor tensor = {};
+  tensor.data = data;
+  tensor.type = static_cast<int32_t>(type);
+  tensor.rank = static_cast<int32_t>(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+    tensor.sizes[d] = shape[d];
+    tensor.strides[d] = stride;
+  }
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Library
+//===----------------------------------------------------------------------===//
+
+struct Library::Functions {
+  decltype(&attune_create) create;
+  decltype(&attune_destroy) destroy;
+  decltype(&attune_run) run;
+  decltype(&attune_release) release;
+  decltype(&attune_error) error;
+  decltype(&attune_signature) signature;
+  decltype(&attune_set_hooks) setHooks;
+  decltype(&attune_set_checked) setChecked;
+};
+
+template <typename Function>
+static Error lookUp(void *handle, const char *name, Function &function) {
+  function = reinterpret_cast<Function>(::dlsym(handle, name));
+  if (!function)
+    return makeError("it has no {0}; it was not made by Attune", name);
+  return Error::success();
+}
+
+/// An OpenMP library that is unloaded with the program pulls the ground from
+/// under its idle threads: it stays.
+static void keepOpenMP() {
+  for (const char *name :
+       {"libomp.so.5", "libomp.so", "libgomp.so.1", "libiomp5.so"})
+    ::dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+Expected<std::unique_ptr<Library>> Library::open(StringRef path) {
+  std::unique_ptr<Library> library(new Library);
+  library->handle = ::dlopen(path.str().c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library->handle)
+    return makeError("cannot load {0}", ::dlerror());
+  keepOpenMP();
+  library->functions = std::make_unique<Functions>();
+  Functions &f = *library->functions;
+  Error missing = Error::success();
+  auto find = [&](const char *name, auto &function) {
+    if (!missing)
+      missing = lookUp(library->handle, name, function);
+  };
+  find("attune_create", f.create);
+  find("attune_destroy", f.destroy);
+  find("attune_run", f.run);
+  find("attune_release", f.release);
+  find("attune_error", f.error);
+  find("attune_signature", f.signature);
+  find("attune_set_hooks", f.setHooks);
+  find("attune_set_checked", f.setChecked);
+  if (missing)
+    return makeError("cannot load {0}: {1}", path,
+                     llvm::toString(std::move(missing)));
+  Expected<Signature> signature = signatureFromJSON(f.signature());
+  if (!signature)
+    return makeError("cannot load {0}: {1}", path,
+                     llvm::toString(signature.takeError()));
+  library->signature = std::move(*signature);
+  if (f.create(ATTUNE_ABI_VERSION, &library->program))
+    return makeError("cannot create the program of {0}: {1}", path,
+                     f.error(nullptr));
+  return library;
+}
+
+Library::~Library() {
+  if (program)
+    functions->destroy(program);
+  if (handle)
+    ::dlclose(handle);
+}
+
+Error Library::run(const std::string &entry,
+                   llvm::ArrayRef<AttuneTensor> inputs,
+                   llvm::MutableArrayRef<AttuneTensor> outputs) {
+  if (functions->run(program, entry.c_str(), inputs.data(), inputs.size(),
+                     outputs.data(), outputs.size())) {
+    const char *text = functions->error(program);
+    return makeError("{0}", text && *text ? text : "the program failed");
+  }
+  return Error::success();
+}
+
+void Library::release(AttuneTensor &output) {
+  functions->release(program, &output);
+}
+void Library::setChecked(bool on) { functions->setChecked(program, on); }
+void Library::setHooks(const AttuneHooks *hooks) {
+  functions->setHooks(program, hooks);
+}
