@@ -62,6 +62,9 @@ function(attune_unittest NAME)
     ATTUNE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" ATTUNE_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(R_MLIR)
     target_precompile_headers(Attune${NAME}Tests REUSE_FROM attune_mlir_pch)
+    # CMake compiles programs with -fPIE, and clang wants the same here as in the
+    # precompiled header.
+    target_compile_options(Attune${NAME}Tests PRIVATE -fPIC)
   endif()
   add_test(NAME unit.${NAME} COMMAND Attune${NAME}Tests)
   set_tests_properties(unit.${NAME} PROPERTIES LABELS unit TIMEOUT 300)
