@@ -8,7 +8,6 @@
 
 #include "Call.h"
 #include "attune/Support/Error.h"
-#include "llvm/ADT/ScopeExit.h"
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -191,37 +190,99 @@ static void compareAll(const std::vector<Tensor> &outputs,
   }
 }
 
-static json::Object failed(Measurement measurement, Outcome outcome,
-                           Error error) {
+static json::Object failed(Outcome outcome, Error error) {
+  Measurement measurement;
   measurement.outcome = outcome;
   measurement.reason = llvm::toString(std::move(error));
   return toJSON(measurement);
 }
 
-/// The candidate's memory may be damaged: a new process for the next one.
-static json::Object failedForGood(Measurement measurement, Outcome outcome,
-                                  Error error) {
-  json::Object answer =
-      failed(std::move(measurement), outcome, std::move(error));
+/// The candidate may have damaged our memory: the next one gets a new process.
+static json::Object failedForGood(Outcome outcome, Error error) {
+  json::Object answer = failed(outcome, std::move(error));
   answer["replace"] = true;
   return answer;
 }
 
-/// Times with shared buffers: where memory lies must not decide who is faster.
-static Error timeCandidate(Library &candidate, Library *baseline, Call &call,
-                           const TimingOptions &options, Clock &clock,
-                           Measurement &measurement) {
-  auto runCandidate = [&]() { return call.run(candidate); };
-  auto runBaseline = [&]() { return call.run(*baseline); };
+using TensorList = llvm::ArrayRef<std::shared_ptr<const Tensor>>;
+
+/// An error says that the candidate misbehaved (`measurement.outcome` how); a
+/// wrong result alone is no error.
+static Error checkCandidate(Library &candidate, const Signature::Entry &entry,
+                            const MeasureJob &job, TensorList inputs,
+                            TensorList references, Measurement &measurement) {
+  Expected<Call> call = Call::create(entry, inputs, Guard::Tight);
+  if (!call) {
+    measurement.outcome = Outcome::OutOfMemory;
+    return call.takeError();
+  }
+  Expected<std::vector<Tensor>> outputs =
+      runChecked(candidate, *call, measurement);
+  if (!outputs)
+    return outputs.takeError();
+  compareAll(*outputs, references, job.tolerances, "", measurement);
+  return Error::success();
+}
+
+/// Both use the same buffers: where memory lies must not decide who is faster.
+/// A program may be right once only, so its last result is checked again.
+static Error timeCandidate(Library &candidate, Library *baseline,
+                           const Signature::Entry &entry, const MeasureJob &job,
+                           TensorList inputs, TensorList references,
+                           Clock &clock, Measurement &measurement) {
+  Expected<Call> call = Call::create(entry, inputs, Guard::Aligned);
+  if (!call) {
+    measurement.outcome = Outcome::OutOfMemory;
+    return call.takeError();
+  }
+  measurement.outcome = Outcome::Crash;
+  auto runCandidate = [&]() { return call->run(candidate); };
+  auto runBaseline = [&]() { return call->run(*baseline); };
   Expected<PairedTimes> times =
       timePairs(runCandidate, baseline ? TimedCall(runBaseline) : TimedCall(),
-                options, clock);
+                job.timing, clock);
   if (!times)
     return times.takeError();
+  if (Error error = call->run(candidate, Call::Outputs::Keep))
+    return error;
+  measurement.outcome = Outcome::WrongResult;
+  Expected<std::vector<Tensor>> last = call->takeOutputs(candidate);
+  if (!last)
+    return last.takeError();
+  if (std::string damage = call->findDamage(); !damage.empty())
+    return makeError("{0}", damage);
+  measurement.outcome = Outcome::Ok;
+  compareAll(*last, references, job.tolerances, " after many runs",
+             measurement);
+  if (measurement.outcome != Outcome::Ok)
+    return Error::success();
   measurement.seconds = std::move(times->seconds);
   measurement.baselineSeconds = std::move(times->baselineSeconds);
   measurement.stoppedEarly = times->stoppedEarly;
   return Error::success();
+}
+
+/// What the results must be: files, or what the baseline makes of the inputs;
+/// nothing when there is neither.
+Expected<Runner::Tensors> Runner::findReferences(const MeasureJob &job,
+                                                 const Signature::Entry &entry,
+                                                 const Tensors &inputs) {
+  if (!job.references.empty())
+    return loadTensors(job.references, entry.outputs, "reference");
+  Tensors references;
+  if (job.baseline.empty())
+    return references;
+  Expected<Call> call = Call::create(entry, inputs, Guard::Tight);
+  if (!call)
+    return call.takeError();
+  Measurement ignored;
+  Expected<std::vector<Tensor>> outputs =
+      runChecked(*baseline.library, *call, ignored);
+  if (!outputs)
+    return makeError("the baseline: {0}", llvm::toString(outputs.takeError()));
+  for (Tensor &output : *outputs)
+    references.push_back(std::make_shared<const Tensor>(std::move(output)));
+  return references;
 }
 
 Expected<json::Object> Runner::measure(const json::Object &json) {
@@ -233,12 +294,9 @@ Expected<json::Object> Runner::measure(const json::Object &json) {
   if (!job->baseline.empty())
     if (Error error = loadBaseline(job->baseline))
       return makeError("the baseline: {0}", llvm::toString(std::move(error)));
-  Library *other = job->baseline.empty() ? nullptr : baseline.library.get();
-
-  Measurement measurement;
   Expected<std::unique_ptr<Library>> candidate = Library::open(job->candidate);
   if (!candidate)
-    return failed({}, Outcome::CompileError, candidate.takeError());
+    return failed(Outcome::CompileError, candidate.takeError());
   Expected<const Signature::Entry *> entry =
       (*candidate)->getSignature().find(job->entry);
   if (!entry)
@@ -247,59 +305,20 @@ Expected<json::Object> Runner::measure(const json::Object &json) {
       loadTensors(job->inputs, (*entry)->inputs, "input");
   if (!inputs)
     return inputs.takeError();
+  Expected<Tensors> references = findReferences(*job, **entry, *inputs);
+  if (!references)
+    return references.takeError();
 
-  // The reference first: files, or what the baseline says.
-  Tensors references;
-  if (!job->references.empty()) {
-    Expected<Tensors> loaded =
-        loadTensors(job->references, (*entry)->outputs, "reference");
-    if (!loaded)
-      return loaded.takeError();
-    references = std::move(*loaded);
-  } else if (other) {
-    Expected<Call> call = Call::create(**entry, *inputs, Guard::Tight);
-    if (!call)
-      return call.takeError();
-    Expected<std::vector<Tensor>> outputs =
-        runChecked(*other, *call, measurement);
-    if (!outputs)
-      return failedForGood(
-          {}, measurement.outcome,
-          makeError("the baseline: {0}", llvm::toString(outputs.takeError())));
-    for (Tensor &output : *outputs)
-      references.push_back(std::make_shared<const Tensor>(std::move(output)));
-  }
-
-  {
-    Expected<Call> call = Call::create(**entry, *inputs, Guard::Tight);
-    if (!call)
-      return call.takeError();
-    Expected<std::vector<Tensor>> outputs =
-        runChecked(**candidate, *call, measurement);
-    if (!outputs)
-      return failedForGood({}, measurement.outcome, outputs.takeError());
-    compareAll(*outputs, references, job->tolerances, "", measurement);
-  }
+  Measurement measurement;
+  if (Error error = checkCandidate(**candidate, **entry, *job, *inputs,
+                                   *references, measurement))
+    return failedForGood(measurement.outcome, std::move(error));
   if (measurement.outcome != Outcome::Ok || !job->timing.minRepetitions)
     return toJSON(measurement);
-
-  Expected<Call> call = Call::create(**entry, *inputs, Guard::Aligned);
-  if (!call)
-    return call.takeError();
-  if (Error error = timeCandidate(**candidate, other, *call, job->timing, clock,
-                                  measurement))
-    return failedForGood({}, Outcome::Crash, std::move(error));
-
-  // A program may be right once only: its state is part of what is checked.
-  if (Error error = call->run(**candidate, Call::Outputs::Keep))
-    return failedForGood({}, Outcome::Crash, std::move(error));
-  Expected<std::vector<Tensor>> last = call->takeOutputs(**candidate);
-  if (!last)
-    return failedForGood({}, Outcome::WrongResult, last.takeError());
-  if (std::string damage = call->findDamage(); !damage.empty())
-    return failedForGood({}, Outcome::WrongResult, makeError("{0}", damage));
-  compareAll(*last, references, job->tolerances, " after many runs",
-             measurement);
+  Library *other = job->baseline.empty() ? nullptr : baseline.library.get();
+  if (Error error = timeCandidate(**candidate, other, **entry, *job, *inputs,
+                                  *references, clock, measurement))
+    return failedForGood(measurement.outcome, std::move(error));
   return toJSON(measurement);
 }
 
@@ -326,6 +345,14 @@ struct DispatchTimes {
       times->calls[dispatch] += 1;
     };
   }
+  void giveAverages(unsigned runs, RunResult &result) {
+    for (double &value : seconds)
+      value /= runs;
+    for (double &value : calls)
+      value /= runs;
+    result.dispatchSeconds = std::move(seconds);
+    result.dispatchCalls = std::move(calls);
+  }
   bool knows(int32_t dispatch) const {
     return dispatch >= 0 && static_cast<size_t>(dispatch) < begin.size();
   }
@@ -336,15 +363,31 @@ struct DispatchTimes {
 };
 } // namespace
 
-static Error writeOutputs(const std::vector<std::string> &paths,
-                          const std::vector<Tensor> &outputs) {
-  if (!paths.empty() && paths.size() != outputs.size())
-    return makeError("{0} outputs were asked for, the entry has {1}",
-                     paths.size(), outputs.size());
-  for (size_t i = 0; i < paths.size(); ++i)
-    if (Error error = writeNpy(paths[i], outputs[i]))
-      return error;
-  return Error::success();
+/// Runs as often as asked. With hooks, the first of several runs warms up and
+/// is not counted in the dispatches' times.
+static Expected<std::vector<Tensor>>
+runRepeatedly(Library &library, Call &call, const RunJob &job,
+              DispatchTimes &times, Clock &clock, RunResult &result) {
+  std::vector<Tensor> outputs;
+  unsigned repetitions = std::max(1u, job.repetitions);
+  library.setChecked(job.checked);
+  for (unsigned i = 0; i < repetitions; ++i) {
+    if (job.hooks && (i == 1 || repetitions == 1))
+      library.setHooks(&times.hooks);
+    double begin = clock.now();
+    Error error = call.run(library, Call::Outputs::Keep);
+    result.seconds.push_back(clock.now() - begin);
+    if (error)
+      return std::move(error);
+    Expected<std::vector<Tensor>> taken = call.takeOutputs(library);
+    if (!taken)
+      return taken.takeError();
+    outputs = std::move(*taken);
+  }
+  library.setHooks(nullptr);
+  if (job.hooks)
+    times.giveAverages(std::max(1u, repetitions - 1), result);
+  return outputs;
 }
 
 Expected<json::Object> Runner::run(const json::Object &json) {
@@ -356,10 +399,13 @@ Expected<json::Object> Runner::run(const json::Object &json) {
   Expected<std::unique_ptr<Library>> library = Library::open(job->library);
   if (!library)
     return library.takeError();
-  Expected<const Signature::Entry *> entry =
-      (*library)->getSignature().find(job->entry);
+  const Signature &signature = (*library)->getSignature();
+  Expected<const Signature::Entry *> entry = signature.find(job->entry);
   if (!entry)
     return entry.takeError();
+  if (!job->outputs.empty() && job->outputs.size() != (*entry)->outputs.size())
+    return makeError("{0} outputs were asked for, the entry has {1}",
+                     job->outputs.size(), (*entry)->outputs.size());
   Expected<Tensors> inputs =
       loadTensors(job->inputs, (*entry)->inputs, "input");
   if (!inputs)
@@ -369,42 +415,16 @@ Expected<json::Object> Runner::run(const json::Object &json) {
   if (!call)
     return call.takeError();
 
-  DispatchTimes times(clock, (*library)->getSignature().dispatches.size());
+  DispatchTimes times(clock, signature.dispatches.size());
   RunResult result;
-  Measurement outcome;
-  std::vector<Tensor> outputs;
-  (*library)->setChecked(job->checked);
-  unsigned repetitions = std::max(1u, job->repetitions);
-  for (unsigned i = 0; i < repetitions; ++i) {
-    // With hooks, the first of several runs warms up and does not count.
-    if (job->hooks && (i == 1 || repetitions == 1))
-      (*library)->setHooks(&times.hooks);
-    double begin = clock.now();
-    Error error = call->run(**library, Call::Outputs::Keep);
-    result.seconds.push_back(clock.now() - begin);
-    if (error)
-      return failedAnswer(Outcome::Crash, llvm::toString(std::move(error)));
-    Expected<std::vector<Tensor>> taken = call->takeOutputs(**library);
-    if (!taken)
-      return failedAnswer(Outcome::Crash, llvm::toString(taken.takeError()));
-    outputs = std::move(*taken);
-  }
-  (*library)->setHooks(nullptr);
-  if (std::string damage = call->findDamage(); !damage.empty()) {
-    json::Object answer = failedAnswer(Outcome::WrongResult, damage);
-    answer["replace"] = true;
-    return answer;
-  }
-  if (Error error = writeOutputs(job->outputs, outputs))
-    return std::move(error);
-  if (job->hooks) {
-    double counted = std::max(1u, repetitions - 1);
-    for (double &seconds : times.seconds)
-      seconds /= counted;
-    for (double &calls : times.calls)
-      calls /= counted;
-    result.dispatchSeconds = std::move(times.seconds);
-    result.dispatchCalls = std::move(times.calls);
-  }
+  Expected<std::vector<Tensor>> outputs =
+      runRepeatedly(**library, *call, *job, times, clock, result);
+  if (!outputs)
+    return failedForGood(Outcome::Crash, outputs.takeError());
+  if (std::string damage = call->findDamage(); !damage.empty())
+    return failedForGood(Outcome::WrongResult, makeError("{0}", damage));
+  for (size_t i = 0; i < job->outputs.size(); ++i)
+    if (Error error = writeNpy(job->outputs[i], (*outputs)[i]))
+      return std::move(error);
   return toJSON(result);
 }

@@ -52,6 +52,9 @@ private:
                                       llvm::StringRef what);
   llvm::Expected<std::shared_ptr<const Tensor>>
   loadTensor(const std::string &path);
+  llvm::Expected<Tensors> findReferences(const MeasureJob &job,
+                                         const Signature::Entry &entry,
+                                         const Tensors &inputs);
   llvm::Error loadBaseline(const std::string &path);
   bool needsNewProcess(const std::string &path, unsigned threads);
 
