@@ -7,11 +7,13 @@
 // mlir-opt with the attune dialect, its transform ops and its passes.
 
 #include "attune/Dialect/Attune.h"
+#include "attune/Schedule/Library.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  attune::registerSchedulePasses();
   mlir::DialectRegistry registry;
   attune::registerAllDialects(registry);
   return mlir::asMainReturnCode(

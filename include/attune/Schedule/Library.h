@@ -126,8 +126,8 @@ private:
   std::vector<std::unique_ptr<Schedule>> all;
 };
 
-/// Registers `--attune-prepare-dispatch`, `--attune-apply-schedule` and
-/// `--attune-lower-schedule`, for tests.
+/// Registers `--attune-prepare-dispatch` and `--attune-apply-schedule`, for
+/// tests.
 void registerSchedulePasses();
 
 } // namespace attune

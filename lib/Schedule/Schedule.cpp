@@ -1,0 +1,308 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Bind.h"
+#include "Constraints.h"
+
+#include "attune/Dialect/Attune.h"
+#include "attune/Support/Error.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace attune;
+using transform::NamedSequenceOp;
+using transform::tune::AlternativesOp;
+using transform::tune::KnobOp;
+
+namespace {
+
+/// A knob, or an unresolved choice among alternatives, as a domain.
+struct Choice {
+  std::string name;
+  Attribute domain;
+  Attribute selected; ///< The file's default; null if it has none.
+};
+
+SmallVector<Choice> collectChoices(NamedSequenceOp sequence) {
+  SmallVector<Choice> choices;
+  Builder builder(sequence.getContext());
+  sequence.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto knob = dyn_cast<KnobOp>(op))
+      choices.push_back({knob.getName().str(), knob.getOptions(),
+                         knob.getSelectedAttr()});
+    auto alternatives = dyn_cast<AlternativesOp>(op);
+    if (alternatives && !alternatives.getSelectedRegionAttr() &&
+        !alternatives.getSelectedRegionParam()) {
+      auto indices = llvm::to_vector(
+          llvm::seq<int64_t>(0, alternatives.getAlternatives().size()));
+      choices.push_back({alternatives.getName().str(),
+                         builder.getI64ArrayAttr(indices),
+                         builder.getI64IntegerAttr(0)});
+    }
+  });
+  return choices;
+}
+
+NamedSequenceOp findSequence(ModuleOp module, StringRef name) {
+  return dyn_cast_or_null<NamedSequenceOp>(
+      SymbolTable::lookupSymbolIn(module, name));
+}
+
+/// Constraints see a choice by the index of its option.
+llvm::Expected<int64_t> constraintValue(Value operand,
+                                        const Configuration &configuration,
+                                        const Bindings &bindings) {
+  if (auto argument = dyn_cast<BlockArgument>(operand)) {
+    auto sequence = dyn_cast<NamedSequenceOp>(argument.getOwner()->getParentOp());
+    auto name = sequence ? sequence.getArgAttrOfType<StringAttr>(
+                               argument.getArgNumber(), attr::bind)
+                         : StringAttr();
+    if (name && bindings.contains(name.getValue()))
+      return bindings.lookup(name.getValue());
+    return makeError("a constraint uses an argument that is not bound");
+  }
+  auto knob = operand.getDefiningOp<KnobOp>();
+  if (!knob)
+    return makeError("a constraint may use knobs and bound arguments only");
+  const KnobValue *value = configuration.find(knob.getName());
+  if (!value)
+    return makeError("knob '{0}' has no value", knob.getName());
+  if (auto integer = std::get_if<int64_t>(value))
+    return *integer;
+  if (auto boolean = std::get_if<bool>(value))
+    return int64_t(*boolean);
+  auto values = listDomain(knob.getOptions(), bindings);
+  if (!values)
+    return values.takeError();
+  return llvm::find(*values, *value) - values->begin();
+}
+
+llvm::Error checkValues(ArrayRef<Choice> choices,
+                        const Configuration &configuration,
+                        const Bindings &bindings) {
+  for (const Choice &choice : choices) {
+    const KnobValue *value = configuration.find(choice.name);
+    if (!value)
+      return makeError("knob '{0}' of schedule '{1}' has no value", choice.name,
+                       configuration.schedule);
+    auto inside = isInDomain(choice.domain, *value, bindings);
+    if (!inside)
+      return inside.takeError();
+    std::string domain;
+    llvm::raw_string_ostream(domain) << choice.domain;
+    if (!*inside)
+      return makeError("knob '{0}': {1} is not in {2}", choice.name,
+                       toString(*value), domain);
+  }
+  llvm::StringSet<llvm::MallocAllocator> seen;
+  for (auto &[name, value] : configuration.values) {
+    if (llvm::none_of(choices, [&](const Choice &c) { return c.name == name; }))
+      return makeError("schedule '{0}' has no knob '{1}'",
+                       configuration.schedule, name);
+    if (!seen.insert(name).second)
+      return makeError("knob '{0}' is given twice", name);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error checkConstraints(NamedSequenceOp sequence,
+                             const Configuration &configuration,
+                             const Bindings &bindings) {
+  SmallVector<transform::smt::ConstrainParamsOp> constraints;
+  sequence.walk([&](transform::smt::ConstrainParamsOp op) {
+    constraints.push_back(op);
+  });
+  for (transform::smt::ConstrainParamsOp constraint : constraints)
+    if (llvm::Error error = evaluateConstraint(constraint, [&](Value operand) {
+          return constraintValue(operand, configuration, bindings);
+        }))
+      return error;
+  return llvm::Error::success();
+}
+
+/// Puts the values in and takes the constraints, which were checked, out.
+void resolve(NamedSequenceOp sequence, const Configuration &configuration) {
+  MLIRContext *context = sequence.getContext();
+  sequence.walk([&](Operation *op) {
+    if (auto knob = dyn_cast<KnobOp>(op)) {
+      if (const KnobValue *value = configuration.find(knob.getName()))
+        knob.setSelectedAttr(toKnobAttr(context, *value));
+    } else if (auto alternatives = dyn_cast<AlternativesOp>(op)) {
+      const KnobValue *value = configuration.find(alternatives.getName());
+      if (value && !alternatives.getSelectedRegionAttr() &&
+          !alternatives.getSelectedRegionParam())
+        alternatives.setSelectedRegionAttrAttr(
+            Builder(context).getIndexAttr(std::get<int64_t>(*value)));
+    } else if (isa<transform::smt::ConstrainParamsOp>(op)) {
+      op->erase();
+    }
+  });
+}
+
+/// The value of the domain that is nearest to the wanted one.
+llvm::Expected<KnobValue> clampToDomain(const Choice &choice,
+                                        const KnobValue &wanted,
+                                        const Bindings &bindings) {
+  auto inside = isInDomain(choice.domain, wanted, bindings);
+  if (!inside)
+    return inside.takeError();
+  if (*inside)
+    return wanted;
+  auto values = listDomain(choice.domain, bindings);
+  if (!values)
+    return values.takeError();
+  if (values->empty())
+    return makeError("knob '{0}' has an empty domain", choice.name);
+  KnobValue best = values->front();
+  auto number = std::get_if<int64_t>(&wanted);
+  for (const KnobValue &value : *values) {
+    auto candidate = std::get_if<int64_t>(&value);
+    auto current = std::get_if<int64_t>(&best);
+    if (number && candidate && current &&
+        std::abs(*candidate - *number) < std::abs(*current - *number))
+      best = value;
+  }
+  return best;
+}
+
+constexpr StringLiteral defaultPrefix = "attune.default.";
+
+/// What `@default` says, by knob.
+llvm::Expected<llvm::StringMap<KnobValue>>
+computeDefaults(ModuleOp module, func::FuncOp dispatch,
+                const Bindings &bindings) {
+  llvm::StringMap<KnobValue> defaults;
+  NamedSequenceOp sequence = findSequence(module, "default");
+  if (!sequence)
+    return defaults;
+  DispatchParts parts = analyzeDispatch(dispatch);
+  if (llvm::Error error = runSequence(sequence, dispatch, parts, bindings))
+    return std::move(error);
+  SmallVector<StringAttr> written;
+  for (NamedAttribute attribute : dispatch->getDiscardableAttrs())
+    if (attribute.getName().getValue().starts_with(defaultPrefix))
+      written.push_back(attribute.getName());
+  for (StringAttr name : written) {
+    auto value = fromKnobAttr(dispatch->getAttr(name));
+    if (!value)
+      return value.takeError();
+    defaults[name.getValue().drop_front(defaultPrefix.size())] = *value;
+    dispatch->removeAttr(name);
+  }
+  return defaults;
+}
+
+} // namespace
+
+NamedSequenceOp Schedule::sequence() const {
+  return findSequence(module.get(), "schedule");
+}
+
+llvm::Error Schedule::fits(func::FuncOp dispatch, const Target &target,
+                           int64_t threads) const {
+  NamedSequenceOp matcher = findSequence(module.get(), "fits");
+  if (!matcher)
+    return llvm::Error::success();
+  auto bindings = bindProblem(dispatch, target, threads);
+  if (!bindings)
+    return bindings.takeError();
+  DispatchParts parts = analyzeDispatch(dispatch);
+  return runSequence(matcher, dispatch, parts, *bindings);
+}
+
+llvm::Error Schedule::check(const Configuration &configuration,
+                            const Bindings &bindings) const {
+  if (configuration.schedule != scheduleName)
+    return makeError("a configuration of schedule '{0}' for schedule '{1}'",
+                     configuration.schedule, scheduleName);
+  if (llvm::Error error =
+          checkValues(collectChoices(sequence()), configuration, bindings))
+    return error;
+  return checkConstraints(sequence(), configuration, bindings);
+}
+
+llvm::Expected<Configuration>
+Schedule::defaultConfiguration(func::FuncOp dispatch, const Target &target,
+                               int64_t threads) const {
+  auto bindings = bindProblem(dispatch, target, threads);
+  if (!bindings)
+    return bindings.takeError();
+  auto defaults = computeDefaults(module.get(), dispatch, *bindings);
+  if (!defaults)
+    return defaults.takeError();
+  SmallVector<Choice> choices = collectChoices(sequence());
+  Configuration configuration{scheduleName, {}};
+  for (const Choice &choice : choices) {
+    KnobValue wanted = int64_t(0);
+    if (auto found = defaults->find(choice.name); found != defaults->end()) {
+      wanted = found->second;
+    } else if (choice.selected) {
+      auto value = fromKnobAttr(choice.selected);
+      if (!value)
+        return value.takeError();
+      wanted = *value;
+    }
+    auto value = clampToDomain(choice, wanted, *bindings);
+    if (!value)
+      return value.takeError();
+    configuration.values.push_back({choice.name, *value});
+  }
+  llvm::Error violated = check(configuration, *bindings);
+  if (!violated)
+    return configuration;
+  // One knob off is the usual case: a tile that a constraint does not allow.
+  for (auto [index, choice] : llvm::enumerate(choices)) {
+    auto values = listDomain(choice.domain, *bindings);
+    if (!values)
+      return llvm::joinErrors(std::move(violated), values.takeError());
+    for (const KnobValue &value : *values) {
+      Configuration other = configuration;
+      other.values[index].second = value;
+      llvm::Error error = check(other, *bindings);
+      if (!error) {
+        llvm::consumeError(std::move(violated));
+        return other;
+      }
+      llvm::consumeError(std::move(error));
+    }
+  }
+  return std::move(violated);
+}
+
+llvm::Error Schedule::apply(func::FuncOp dispatch,
+                            const Configuration &configuration,
+                            const Target &target, int64_t threads) const {
+  auto bindings = bindProblem(dispatch, target, threads);
+  if (!bindings)
+    return bindings.takeError();
+  if (llvm::Error error = check(configuration, *bindings))
+    return error;
+  OwningOpRef<ModuleOp> clone = cast<ModuleOp>((*module)->clone());
+  NamedSequenceOp resolved = findSequence(*clone, "schedule");
+  resolve(resolved, configuration);
+  DispatchParts parts = analyzeDispatch(dispatch);
+  annotateOps(parts);
+  if (llvm::Error error = runSequence(resolved, dispatch, parts, *bindings))
+    return error;
+  eraseAnnotations(dispatch);
+  if (failed(verify(dispatch)))
+    return makeError("schedule '{0}' made invalid IR of '{1}'", scheduleName,
+                     dispatch.getName());
+  return llvm::Error::success();
+}
+
+llvm::Error Schedule::applyLower(func::FuncOp dispatch,
+                                 const Configuration &configuration,
+                                 const Bindings &bindings) const {
+  if (!findSequence(module.get(), "lower"))
+    return llvm::Error::success();
+  OwningOpRef<ModuleOp> clone = cast<ModuleOp>((*module)->clone());
+  NamedSequenceOp resolved = findSequence(*clone, "lower");
+  resolve(resolved, configuration);
+  DispatchParts none; // there is no root op on buffers
+  return runSequence(resolved, dispatch, none, bindings);
+}

@@ -1,0 +1,135 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// Matrix multiplication in the manner of Goto and van de Geijn ("Anatomy of
+// High-Performance Matrix Multiplication", 2008): blocks of m and n, packed into
+// panels, register tiles inside. All of k runs in the registers of one tile, so
+// that fill and epilogue stay there too and the result is written once.
+
+module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
+  transform.named_sequence @fits(
+      %root: !transform.any_op {transform.readonly, attune.bind = "root"},
+      %m: !transform.param<i64> {transform.readonly, attune.bind = "m"},
+      %n: !transform.param<i64> {transform.readonly, attune.bind = "n"},
+      %k: !transform.param<i64> {transform.readonly, attune.bind = "k"},
+      %last: !transform.any_op {transform.readonly, attune.bind = "last"}) {
+    transform.attune.match %root is ["contraction"] : !transform.any_op
+    transform.attune.match %last is ["contraction", "elementwise", "copy"] : !transform.any_op
+    transform.attune.match_param %m in [4, 1000000000] : !transform.param<i64>
+    transform.attune.match_param %n in [8, 1000000000] : !transform.param<i64>
+    transform.attune.match_param %k in [8, 1000000000] : !transform.param<i64>
+    transform.yield
+  }
+
+  transform.named_sequence @default(
+      %func: !transform.any_op {transform.readonly, attune.bind = "func"},
+      %m: !transform.param<i64> {transform.readonly, attune.bind = "m"},
+      %n: !transform.param<i64> {transform.readonly, attune.bind = "n"},
+      %k: !transform.param<i64> {transform.readonly, attune.bind = "k"},
+      %threads: !transform.param<i64> {transform.readonly, attune.bind = "threads"},
+      %element_bytes: !transform.param<i64> {transform.readonly, attune.bind = "element_bytes"},
+      %vector_bytes: !transform.param<i64> {transform.readonly, attune.bind = "vector_bytes"},
+      %vector_registers: !transform.param<i64> {transform.readonly, attune.bind = "vector_registers"},
+      %l2: !transform.param<i64> {transform.readonly, attune.bind = "l2_bytes"}) {
+    %mt, %nt = transform.attune.register_tile %m, %n, %element_bytes, %vector_bytes, %vector_registers
+        : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>,
+           !transform.param<i64>) -> (!transform.param<i64>, !transform.param<i64>)
+    // Half of the L2 cache holds a block of A.
+    %mb = transform.attune.compute affine_map<()[s0, s1, s2, s3, s4] ->
+            ((s3 floordiv (s4 * 2)) floordiv (s0 * s2) + 1, s1 floordiv s0)>
+        (%mt, %m, %k, %l2, %element_bytes) : (!transform.param<i64>, !transform.param<i64>,
+         !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    transform.annotate %func "attune.default.m_tile" = %mt : !transform.any_op, !transform.param<i64>
+    transform.annotate %func "attune.default.n_tile" = %nt : !transform.any_op, !transform.param<i64>
+    transform.annotate %func "attune.default.m_block" = %mb : !transform.any_op, !transform.param<i64>
+    transform.yield
+  }
+
+  transform.named_sequence @schedule(
+      %func: !transform.any_op {transform.readonly, attune.bind = "func"},
+      %last: !transform.any_op {transform.consumed, attune.bind = "last"},
+      %threads: !transform.param<i64> {transform.readonly, attune.bind = "threads"},
+      %element_bytes: !transform.param<i64> {transform.readonly, attune.bind = "element_bytes"},
+      %vector_bytes: !transform.param<i64> {transform.readonly, attune.bind = "vector_bytes"},
+      %vector_registers: !transform.param<i64> {transform.readonly, attune.bind = "vector_registers"},
+      %m: !transform.param<i64> {transform.readonly, attune.bind = "m"},
+      %n: !transform.param<i64> {transform.readonly, attune.bind = "n"}) {
+    // Rows and columns of a register tile.
+    %m_tile = transform.tune.knob<"m_tile"> = 6 from options = #attune.range<1, 16> -> !transform.param<i64>
+    %n_tile = transform.tune.knob<"n_tile"> = 16 from options = [4, 8, 16, 24, 32, 48, 64] -> !transform.param<i64>
+    // Sizes of a block, in register tiles; 0 is no block.
+    %m_block = transform.tune.knob<"m_block"> = 16 from options = [0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128] -> !transform.param<i64>
+    %n_block = transform.tune.knob<"n_block"> = 0 from options = [0, 1, 2, 4, 8, 16, 32, 64] -> !transform.param<i64>
+    // Steps of k at a time.
+    %k_unroll = transform.tune.knob<"k_unroll"> = 4 from options = [1, 2, 4, 8] -> !transform.param<i64>
+    // [0, 1]: along n outside, m inside.
+    %order = transform.tune.knob<"order"> = array<i64: 0, 1> from options = #attune.permutation<2> -> !transform.param<i64>
+    %pack_a = transform.tune.knob<"pack_a"> = true from options = [true, false] -> !transform.any_param
+    %pack_b = transform.tune.knob<"pack_b"> = true from options = [true, false] -> !transform.any_param
+
+    transform.smt.constrain_params(%m_tile, %n_tile, %element_bytes, %vector_bytes, %vector_registers)
+        {attune.why = "the register tile needs whole vectors that fit the registers"}
+        : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> () {
+    ^bb0(%mt: !smt.int, %nt: !smt.int, %eb: !smt.int, %vb: !smt.int, %vr: !smt.int):
+      %zero = smt.int.constant 0
+      %one = smt.int.constant 1
+      %row = smt.int.mul %nt, %eb
+      %part = smt.int.mod %row, %vb
+      %whole = smt.eq %part, %zero : !smt.int
+      smt.assert %whole
+      %vectors = smt.int.div %row, %vb
+      %accumulators = smt.int.mul %vectors, %mt
+      %all = smt.int.add %accumulators, %vectors, %one
+      %fit = smt.int.cmp le %all, %vr
+      smt.assert %fit
+    }
+    transform.smt.constrain_params(%m_tile, %n_tile, %k_unroll)
+        {attune.why = "the unrolled body of a register tile gets too long"}
+        : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> () {
+    ^bb0(%mt: !smt.int, %nt: !smt.int, %ku: !smt.int):
+      %most = smt.int.constant 4096
+      %size = smt.int.mul %mt, %nt, %ku
+      %fit = smt.int.cmp le %size, %most
+      smt.assert %fit
+    }
+
+    %one = transform.param.constant 1 : i64 -> !transform.param<i64>
+    %lanes = transform.attune.compute affine_map<()[s0, s1] -> (s0 floordiv s1)> (%vector_bytes, %element_bytes)
+        : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %m_size = transform.attune.compute affine_map<()[s0, s1] -> (s0 * s1)> (%m_block, %m_tile)
+        : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %n_size = transform.attune.compute affine_map<()[s0, s1] -> (s0 * s1)> (%n_block, %n_tile)
+        : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+
+    // With threads, each gets one equal share of the longer of m and n; what is
+    // left over is less than a register tile for each.
+    %along_m = transform.attune.compute affine_map<()[s0, s1, s2] -> (s0 floordiv s1, (s2 - 1) ceildiv s2)> (%m, %n, %threads)
+        : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %m_share = transform.attune.compute affine_map<()[s0, s1, s2, s3] -> (((s1 floordiv (s2 * s3)) * s3) * s0)>
+        (%along_m, %m, %threads, %m_tile) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %n_share = transform.attune.compute affine_map<()[s0, s1, s2, s3] -> (((s1 floordiv (s2 * s3)) * s3) * ((s2 - 1) ceildiv s2 - s0))>
+        (%along_m, %n, %threads, %n_tile) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %shares = transform.attune.tile %last loops ["batch", "m", "n"] sizes(%one, %m_share, %n_share) threads(%threads)
+        {fuse = ["root", "init", "epilogue"]}
+        : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
+    %blocks = transform.attune.tile %shares loops ["m", "n"] sizes(%m_size, %n_size)
+        {fuse = ["root", "init", "epilogue"]}
+        : (!transform.any_op, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
+    %tiles = transform.attune.tile %blocks loops ["n", "m"] sizes(%n_tile, %m_tile) order(%order)
+        {fuse = ["root", "init", "epilogue"]}
+        : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
+    %root = transform.structured.match attributes {attune.kind = "root"} in %func : (!transform.any_op) -> !transform.any_op
+    transform.attune.pack %root panel "n" lanes(%lanes) when(%pack_b) threads(%threads)
+        : (!transform.any_op, !transform.param<i64>, !transform.any_param, !transform.param<i64>) -> ()
+    transform.attune.pack %root panel "m" lanes(%lanes) when(%pack_a)
+        : (!transform.any_op, !transform.param<i64>, !transform.any_param) -> ()
+    %steps = transform.attune.tile %root loops ["window", "k"] sizes(%one, %k_unroll)
+        : (!transform.any_op, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
+    transform.attune.tile_rest %func lanes(%lanes) : (!transform.any_op, !transform.param<i64>) -> ()
+    transform.attune.vectorize %func : !transform.any_op
+    transform.yield
+  }
+}
