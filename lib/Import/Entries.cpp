@@ -9,6 +9,7 @@
 #include "Steps.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -151,6 +152,7 @@ Error import::chooseEntries(Program &program, const ImportOptions &options) {
 
 Error import::simplify(ModuleOp module, StringRef file) {
   return runPasses(module, file, "simplification", [](OpPassManager &all) {
+    all.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
     all.addPass(createCanonicalizerPass());
     all.addPass(createCSEPass());
     all.addPass(createSymbolDCEPass());

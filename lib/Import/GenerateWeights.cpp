@@ -113,6 +113,17 @@ void Follower::visitYield(Operation *yield, OpOperand &use) {
     reach(parent->getResult(use.getOperandNumber()));
 }
 
+/// Also of a body's argument that reads a constant tensor.
+static bool isConstant(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto op = dyn_cast_or_null<linalg::LinalgOp>(argument.getOwner()->getParentOp());
+    if (!op)
+      return false;
+    value = op->getOperand(argument.getArgNumber());
+  }
+  return matchPattern(value, m_Constant());
+}
+
 void Follower::visitScalar(Operation *op, OpOperand &use) {
   if (isa<math::RsqrtOp, math::SqrtOp, math::LogOp, math::Log2Op, math::Log10Op,
           math::Log1pOp>(op) ||
@@ -121,16 +132,17 @@ void Follower::visitScalar(Operation *op, OpOperand &use) {
     usage.mustBePositive = true;
     return;
   }
-  if (isa<arith::MulFOp>(op)) {
-    usage.isFactor = true;
-    // A constant factor (n / (n - 1)) does not change what the weight is.
-    Value other = op->getOperand(1 - use.getOperandNumber());
-    if (matchPattern(other, m_Constant()))
+  if (isa<arith::MulFOp, arith::AddFOp>(op)) {
+    // A constant factor (n / (n - 1)) or term (an epsilon) does not change what the
+    // weight is; with anything else it becomes part of the signal.
+    if (isConstant(op->getOperand(1 - use.getOperandNumber())))
       reach(op->getResult(0));
+    else
+      usage.isFactor |= isa<arith::MulFOp>(op);
     return;
   }
   // Elementwise and conversions keep the meaning of a value.
-  if (isa<arith::AddFOp, arith::ExtFOp, arith::TruncFOp, arith::MaximumFOp,
+  if (isa<arith::ExtFOp, arith::TruncFOp, arith::MaximumFOp,
           arith::MaxNumFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
           arith::IndexCastOp, arith::IndexCastUIOp, arith::AddIOp,
           arith::SubIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
