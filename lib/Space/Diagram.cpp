@@ -6,11 +6,65 @@
 
 #include "Diagram.h"
 
+#include "StateTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 #include <queue>
 
 using namespace attune;
+
+namespace attune {
+/// Builds a diagram from sorted rows, bottom up.
+class TableBuilder {
+public:
+  TableBuilder(Diagram &diagram, llvm::ArrayRef<std::vector<uint64_t>> rows)
+      : diagram(diagram), rows(rows) {}
+
+  /// The node for rows begin .. end-1, which agree in the columns before.
+  uint32_t build(size_t begin, size_t end, size_t column) {
+    if (column == diagram.order.size())
+      return Diagram::terminal;
+    std::vector<int64_t> key; // Values and children.
+    while (begin < end) {
+      size_t next = begin + 1;
+      while (next < end && rows[next][column] == rows[begin][column])
+        ++next;
+      key.push_back(rows[begin][column]);
+      key.push_back(build(begin, next, column + 1));
+      begin = next;
+    }
+    auto [known, slot] = nodes.find(key);
+    if (known)
+      return *known;
+    Diagram::Node node{0, uint32_t(diagram.edges.size()),
+                       uint32_t(key.size() / 2)};
+    for (size_t i = 0; i < key.size(); i += 2) {
+      diagram.edges.push_back({uint32_t(key[i]), uint32_t(key[i + 1])});
+      node.count += diagram.nodes[key[i + 1]].count;
+    }
+    diagram.nodes.push_back(node);
+    nodes.set(slot, diagram.nodes.size() - 1);
+    return diagram.nodes.size() - 1;
+  }
+
+private:
+  Diagram &diagram;
+  llvm::ArrayRef<std::vector<uint64_t>> rows;
+  StateTable nodes;
+};
+} // namespace attune
+
+Diagram Diagram::table(size_t width, std::vector<std::vector<uint64_t>> rows) {
+  Diagram diagram;
+  for (size_t i = 0; i < width; ++i)
+    diagram.order.push_back(i);
+  diagram.nodes.push_back({1, 0, 0}); // The terminal.
+  llvm::sort(rows);
+  rows.erase(llvm::unique(rows), rows.end());
+  if (!rows.empty())
+    diagram.root = TableBuilder(diagram, rows).build(0, rows.size(), 0);
+  return diagram;
+}
 
 void Diagram::at(Count index, std::vector<uint64_t> &chosen) const {
   uint32_t node = root;

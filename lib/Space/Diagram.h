@@ -28,6 +28,10 @@ public:
                                        llvm::ArrayRef<Variable> variables,
                                        const Group &group);
 
+  /// Of listed rows: one number for each of `width` variables. Equal ends of
+  /// rows share their nodes.
+  static Diagram table(size_t width, std::vector<std::vector<uint64_t>> rows);
+
   /// Exact up to 2^128-1; more is an error of `build`.
   Count count() const { return root == dead ? 0 : nodes[root].count; }
   llvm::ArrayRef<int> getOrder() const { return order; }
@@ -53,6 +57,7 @@ public:
 
 private:
   friend class DiagramBuilder;
+  friend class TableBuilder;
   struct Edge {
     uint32_t value; ///< Number in the domain of the variable; ascending.
     uint32_t child; ///< Ignored in the last layer.

@@ -175,6 +175,28 @@ llvm::Expected<Space> Space::create(std::string schedule,
   return Space(std::move(impl));
 }
 
+llvm::Expected<Space> Space::table(std::string schedule,
+                                   std::vector<Knob> knobs,
+                                   std::vector<std::vector<uint64_t>> rows) {
+  auto impl = std::make_shared<Impl>();
+  impl->schedule = std::move(schedule);
+  impl->knobs = std::move(knobs);
+  if (llvm::Error error = impl->checkKnobs())
+    return std::move(error);
+  for (auto [i, row] : llvm::enumerate(rows)) {
+    bool fits = row.size() == impl->knobs.size();
+    for (size_t k = 0; fits && k < row.size(); ++k)
+      fits = row[k] < impl->knobs[k].domain.size() +
+                          impl->knobs[k].condition.has_value();
+    if (!fits)
+      return makeError("row {0} does not fit the knobs", i + 1);
+  }
+  impl->groups.push_back(Diagram::table(impl->knobs.size(), std::move(rows)));
+  impl->total = countOf(impl->groups[0]);
+  impl->isEmpty = impl->total == 0;
+  return Space(std::move(impl));
+}
+
 uint64_t Space::count() const { return uint64_t(impl->total); }
 const std::vector<Knob> &Space::getKnobs() const { return impl->knobs; }
 const std::vector<Expression> &Space::getConstraints() const {

@@ -33,9 +33,12 @@ public:
 
 /// `name` is "auto", "random" or "exhaustive"; an error lists the known names.
 /// The same seed and the same trials give the same questions. `space` must
-/// outlive the searcher.
+/// outlive the searcher. `first` is what `auto` asks before anything else, in
+/// this order (the default configuration, good ones of a near problem); what is
+/// not in the space is left out. The others do not look at it.
 llvm::Expected<std::unique_ptr<Searcher>>
-createSearcher(llvm::StringRef name, const Space &space, uint64_t seed);
+createSearcher(llvm::StringRef name, const Space &space, uint64_t seed,
+               std::vector<Configuration> first = {});
 
 } // namespace attune
 

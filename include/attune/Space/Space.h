@@ -46,6 +46,13 @@ public:
                                       std::vector<Knob> knobs,
                                       std::vector<Expression> constraints);
 
+  /// The space of exactly these configurations, each as `encode` writes it: for
+  /// recorded measurements, whose constraints nobody wrote down. Errors: a
+  /// duplicate knob, a row that does not fit the knobs. Equal rows count once.
+  static llvm::Expected<Space> table(std::string schedule,
+                                     std::vector<Knob> knobs,
+                                     std::vector<std::vector<uint64_t>> rows);
+
   /// The number of valid configurations, exact; saturates at 2^64-1.
   uint64_t count() const;
 
