@@ -23,12 +23,15 @@
 
 #include "attune/Schedule/Configuration.h"
 #include "attune/Schedule/Target.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <functional>
 #include <optional>
 
 namespace mlir {
 class ModuleOp;
+namespace func {
+class FuncOp;
+} // namespace func
 } // namespace mlir
 
 namespace attune {
@@ -91,17 +94,24 @@ struct ApplyResult {
   void print(llvm::raw_ostream &out) const;
 };
 
-/// Says why a configuration cannot be used on a dispatch; empty if it can. Gets
-/// the entry, the dispatch's name, and its root.
-using ConfigurationCheck = llvm::function_ref<std::string(
-    const SpecEntry &entry, llvm::StringRef dispatch)>;
+/// Says why a configuration cannot be used on a dispatch function; empty if it
+/// can. Who applies a spec knows the schedules; this room does not.
+using ConfigurationCheck = std::function<std::string(
+    const Configuration &configuration, mlir::func::FuncOp dispatch)>;
+
+/// What a program is compiled with, as far as it is known: differences to what
+/// the spec was measured with become warnings.
+struct ApplyOptions {
+  ConfigurationCheck check;     ///< Empty: all configurations are taken.
+  std::optional<Target> target; ///< Compiled for.
+  int64_t threads = 0;          ///< 0: not known.
+};
 
 /// Sets `attune.config` on the dispatch functions of `program` whose
-/// fingerprint equals an entry's. `spec` must outlive the result. `check` knows
-/// the schedules; `target` is what the program is compiled for, if known.
+/// fingerprint equals an entry's. Touches nothing else; an entry that does not
+/// apply says why. `spec` must outlive the result.
 ApplyResult applySpec(const Spec &spec, mlir::ModuleOp program,
-                      ConfigurationCheck check = nullptr,
-                      const Target *target = nullptr);
+                      const ApplyOptions &options = {});
 
 /// An entry that lost in a merge.
 struct MergeNote {
@@ -113,9 +123,19 @@ struct MergeNote {
 /// measured gain (baseline over tuned: times of different days compare only by
 /// that); equal configurations are no conflict; a measured one wins over one
 /// that is not; two different ones without times are an error that shows both.
-/// Specs of different dispatch versions or targets do not merge.
+/// Specs of different dispatch versions, targets or threads do not merge.
 llvm::Expected<Spec> mergeSpecs(llvm::ArrayRef<Spec> specs,
                                 std::vector<MergeNote> *notes = nullptr);
+
+//===----------------------------------------------------------------------===//
+// `attune spec ...`: results on `out`, errors returned.
+//===----------------------------------------------------------------------===//
+
+/// Reads all, merges, writes `outputPath`, and says what lost and why.
+llvm::Error mergeSpecFiles(llvm::ArrayRef<std::string> paths,
+                           llvm::StringRef outputPath, llvm::raw_ostream &out);
+/// What each entry does and what it gained, in words.
+llvm::Error explainSpec(llvm::StringRef path, llvm::raw_ostream &out);
 
 } // namespace attune
 

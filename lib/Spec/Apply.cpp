@@ -1,0 +1,140 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "attune/Dialect/Attune.h"
+#include "attune/Schedule/ConfigAttr.h"
+#include "attune/Spec/Spec.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace attune;
+using namespace mlir;
+using llvm::formatv;
+
+int64_t ApplyResult::appliedCount() const {
+  return llvm::count_if(entries, [](const AppliedEntry &applied) {
+    return !applied.dispatches.empty();
+  });
+}
+
+static std::string describe(const SpecEntry &entry) {
+  std::string text = entry.fingerprint;
+  for (llvm::StringRef part : {entry.root, entry.shapes})
+    if (!part.empty())
+      text += " " + part.str();
+  return text;
+}
+
+void ApplyResult::print(llvm::raw_ostream &out) const {
+  size_t dispatches = 0;
+  for (const AppliedEntry &applied : entries)
+    dispatches += applied.dispatches.size();
+  out << formatv("spec: {0} of {1} {2} applied to {3} {4}\n", appliedCount(),
+                 entries.size(), entries.size() == 1 ? "entry" : "entries",
+                 dispatches, dispatches == 1 ? "dispatch" : "dispatches");
+  for (const AppliedEntry &applied : entries)
+    if (!applied.reason.empty())
+      out << formatv("spec: {0}: {1}: {2}\n", describe(*applied.entry),
+                     applied.dispatches.empty() ? "not applied"
+                                                : "not applied everywhere",
+                     applied.reason);
+  for (const std::string &warning : warnings)
+    out << "spec: warning: " << warning << "\n";
+}
+
+/// Dispatch functions by fingerprint, in the order of the module.
+static llvm::MapVector<StringRef, SmallVector<func::FuncOp>>
+findDispatches(ModuleOp program) {
+  llvm::MapVector<StringRef, SmallVector<func::FuncOp>> result;
+  for (auto function : program.getOps<func::FuncOp>()) {
+    auto dispatch = function->getAttrOfType<DictionaryAttr>(attr::dispatch);
+    auto fingerprint =
+        dispatch ? dispatch.getAs<StringAttr>("fingerprint") : StringAttr();
+    if (fingerprint)
+      result[fingerprint.getValue()].push_back(function);
+  }
+  return result;
+}
+
+/// Why no entry of the spec can apply, whatever the dispatches are.
+static std::string refuseAll(const Spec &spec, ModuleOp program) {
+  auto version = program->getAttrOfType<IntegerAttr>(attr::dispatchVersion);
+  if (!version)
+    return "the program is not split into dispatches";
+  if (version.getInt() != spec.dispatchVersion)
+    return formatv("made for version {0} of dispatch formation, and this is "
+                   "version {1}; tune again",
+                   spec.dispatchVersion, version.getInt());
+  return "";
+}
+
+static AppliedEntry applyEntry(const SpecEntry &entry,
+                               ArrayRef<func::FuncOp> functions,
+                               const ConfigurationCheck &check) {
+  AppliedEntry applied;
+  applied.entry = &entry;
+  if (functions.empty())
+    applied.reason = "no dispatch of this program has this fingerprint";
+  for (func::FuncOp function : functions) {
+    std::string reason =
+        check ? check(entry.configuration, function) : std::string();
+    if (!reason.empty()) {
+      applied.reason = (function.getSymName() + ": " + reason).str();
+      continue;
+    }
+    function->setAttr(attr::config,
+                      toAttr(function.getContext(), entry.configuration));
+    applied.dispatches.push_back(function.getSymName().str());
+  }
+  return applied;
+}
+
+static std::vector<std::string> compareWith(const Spec &spec,
+                                            const ApplyOptions &options) {
+  std::vector<std::string> warnings;
+  if (spec.target && options.target) {
+    Target made = *spec.target;
+    made.triple = options.target->triple;
+    if (made.cpu != options.target->cpu)
+      warnings.push_back(formatv("tuned on {0}, compiled for {1}", made.cpu,
+                                 options.target->cpu));
+    else if (made != *options.target)
+      warnings.push_back(formatv("tuned on another {0}: features, cores or "
+                                 "caches differ",
+                                 made.cpu));
+  }
+  if (spec.threads > 0 && options.threads > 0 &&
+      spec.threads != options.threads)
+    warnings.push_back(formatv("tuned with {0} thread{1}, compiled for {2}",
+                               spec.threads, spec.threads == 1 ? "" : "s",
+                               options.threads));
+  return warnings;
+}
+
+ApplyResult attune::applySpec(const Spec &spec, ModuleOp program,
+                              const ApplyOptions &options) {
+  ApplyResult result;
+  auto dispatches = findDispatches(program);
+  std::string refusal = refuseAll(spec, program);
+  llvm::StringSet<> named;
+  for (const SpecEntry &entry : spec.entries) {
+    named.insert(entry.fingerprint);
+    if (refusal.empty())
+      result.entries.push_back(applyEntry(
+          entry, dispatches.lookup(entry.fingerprint), options.check));
+    else
+      result.entries.push_back({&entry, {}, refusal});
+  }
+  for (auto &[fingerprint, functions] : dispatches)
+    if (!named.contains(fingerprint))
+      for (func::FuncOp function : functions)
+        result.untouched.push_back(function.getSymName().str());
+  result.warnings = compareWith(spec, options);
+  return result;
+}
