@@ -73,9 +73,13 @@ static void explainFault(int, siginfo_t *info, void *) {
     break;
   }
   rlimit stack;
-  if (!*text && stackTop && ::getrlimit(RLIMIT_STACK, &stack) == 0 &&
-      address < stackTop && address > stackTop - stack.rlim_cur - (16 << 20))
+  if (!*text && info->si_code != SI_KERNEL && stackTop &&
+      ::getrlimit(RLIMIT_STACK, &stack) == 0 && address < stackTop &&
+      address > stackTop - stack.rlim_cur - (16 << 20))
     std::snprintf(text, sizeof(text), "the stack is full\n");
+  // The kernel gives no address for what is not an address at all.
+  if (!*text && info->si_code == SI_KERNEL)
+    std::snprintf(text, sizeof(text), "a misaligned or impossible address\n");
   (void)!::write(2, text, std::strlen(text));
   // The handler is gone (SA_RESETHAND): the fault happens again and ends us.
 }

@@ -60,7 +60,13 @@ static Error warmUp(Subject &subject, double sampleSeconds, double maxSeconds,
 static bool isLoser(const Subject &candidate, const Subject &baseline,
                     const TimingOptions &options) {
   size_t pairs = candidate.seconds.size();
-  if (!options.loserPairs || pairs != options.loserPairs)
+  if (!options.loserPairs)
+    return false;
+  double one = candidate.seconds[0], other = baseline.seconds[0];
+  // So slow that no disturbance explains it: not once more.
+  if (pairs == 1 && one - other > 0.1 && one > 3 * options.loserRatio * other)
+    return true;
+  if (pairs != options.loserPairs)
     return false;
   std::vector<double> ratios;
   for (size_t i = 0; i < pairs; ++i)

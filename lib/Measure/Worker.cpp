@@ -77,6 +77,7 @@ Error WorkerProcess::start() {
   spawn.environment.push_back("TMPDIR=" + folder->getPath());
   spawn.workingFolder = folder->getPath();
   spawn.channel = LineChannel::Descriptors;
+  spawn.cores = options.cores;
   Expected<Subprocess> spawned = Subprocess::spawn(spawn);
   if (!spawned)
     return spawned.takeError();

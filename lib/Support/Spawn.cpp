@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -47,6 +48,7 @@ struct ChildPlan {
   const char *workingFolder; // may be null
   int descriptors[5];        // what becomes 0 .. 4; -1: closed
   ProcessLimits limits;
+  cpu_set_t cores; // empty: unchanged
   pid_t parent;
   // Written by the child, in our memory.
   volatile int failedErrno = 0;
@@ -94,6 +96,9 @@ static void setLimits(const ProcessLimits &limits) {
     ++firstToClose;
   ::syscall(SYS_close_range, firstToClose, ~0u, 0);
   setLimits(plan.limits);
+  if (CPU_COUNT(&plan.cores) &&
+      ::sched_setaffinity(0, sizeof(plan.cores), &plan.cores))
+    failChild(plan, "cannot run on the cores it is meant for");
   if (plan.workingFolder && ::chdir(plan.workingFolder))
     failChild(plan, "cannot enter its folder");
   ::signal(SIGPIPE, SIG_DFL);
@@ -142,6 +147,15 @@ static std::vector<char *> toPointers(const std::vector<std::string> &texts) {
     pointers.push_back(const_cast<char *>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
+}
+
+static cpu_set_t toSet(const std::vector<int> &cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core : cores)
+    if (core >= 0 && core < CPU_SETSIZE)
+      CPU_SET(core, &set);
+  return set;
 }
 
 /// Above the numbers that dup2 in the child writes to.

@@ -303,6 +303,15 @@ TEST_F(MeasureFaults, FullStack) {
   EXPECT_THAT(result.reason, HasSubstr("the stack is full"));
 }
 
+// Data need only be aligned to its element.
+TEST_F(MeasureFaults, MisalignedAccess) {
+  Measurement result = measure(library(
+      "__asm__ volatile(\"movaps (%0), %%xmm0\" : : \"r\"((char *)in + 4) : "
+      "\"xmm0\");"));
+  EXPECT_EQ(result.outcome, Outcome::Crash);
+  EXPECT_THAT(result.reason, HasSubstr("misaligned"));
+}
+
 TEST_F(MeasureFaults, IllegalInstruction) {
   EXPECT_EQ(measure(library("__builtin_trap();")).reason,
             "SIGILL (Illegal instruction)");
@@ -464,4 +473,28 @@ TEST_F(MeasureTest, NothingIsLeftBehind) {
   for (llvm::sys::fs::directory_iterator it(folder.getPath(), code), end;
        !code && it != end; it.increment(code))
     EXPECT_FALSE(llvm::sys::fs::is_directory(it->path())) << it->path();
+}
+
+//===----------------------------------------------------------------------===//
+// How long it takes: printed, not asserted
+//===----------------------------------------------------------------------===//
+
+TEST_F(MeasureTest, PrintsItsOverhead) {
+  SystemClock clock;
+  double begin = clock.now();
+  llvm::cantFail(executor.getWorker().start());
+  double start = clock.now() - begin;
+  job.baseline = library(good);
+  job.candidate = library(good);
+  job.timing.minRepetitions = 0;
+  llvm::cantFail(executor.measure(job, limits));
+  constexpr int trials = 100;
+  begin = clock.now();
+  for (int i = 0; i < trials; ++i)
+    EXPECT_EQ(llvm::cantFail(executor.measure(job, limits)).outcome,
+              Outcome::Ok);
+  double trial = (clock.now() - begin) / trials;
+  std::printf("start of a runner: %.1f ms; a trial without its timing: %.2f "
+              "ms\n",
+              1e3 * start, 1e3 * trial);
 }

@@ -90,6 +90,15 @@ TEST_F(TimingTest, ALoserIsStoppedAfterThreePairs) {
   EXPECT_FALSE(llvm::cantFail(time()).stoppedEarly);
 }
 
+TEST_F(TimingTest, AHopelessOneIsStoppedAfterTheFirst) {
+  candidateSeconds = 1;
+  EXPECT_THAT(llvm::cantFail(time()).seconds, SizeIs(1));
+  // A short time may be a disturbance.
+  candidateSeconds = 0.05;
+  baselineSeconds = 0.001;
+  EXPECT_THAT(llvm::cantFail(time()).seconds, SizeIs(3));
+}
+
 TEST_F(TimingTest, SlowProgramsEndAtMaxSecondsWithOnePairAtLeast) {
   candidateSeconds = baselineSeconds = 100;
   options.maxSeconds = 1;

@@ -85,6 +85,15 @@ TEST(Subprocess, WhatCannotStartIsNamed) {
             "/bin/true: cannot enter its folder: No such file or directory");
 }
 
+TEST(Subprocess, MayBeKeptOnSomeCores) {
+  ProcessOptions options = shell("grep Cpus_allowed_list /proc/self/status");
+  options.cores = {0};
+  EXPECT_EQ(run(options).output, "Cpus_allowed_list:\t0\n");
+  options.cores = {1000};
+  EXPECT_THAT(llvm::toString(Subprocess::spawn(options).takeError()),
+              HasSubstr("cannot run on the cores"));
+}
+
 TEST(Subprocess, SignalsHaveNames) {
   EXPECT_EQ(run(shell("kill -SEGV $$")).end.describe(),
             "SIGSEGV (Segmentation fault)");

@@ -23,7 +23,8 @@ struct TimingOptions {
   unsigned minRepetitions = 10;  ///< Pairs.
   unsigned maxRepetitions = 200; ///< Pairs; samples get longer instead.
   /// A candidate whose median ratio is over this after that many pairs has lost
-  /// and is measured no further. 0 pairs: never.
+  /// and is measured no further; after one pair, if it is over three times this
+  /// and a tenth of a second slower. 0 pairs: never.
   double loserRatio = 1.5;
   unsigned loserPairs = 3;
   /// Shorter programs are called several times in one sample.

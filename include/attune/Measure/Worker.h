@@ -47,6 +47,7 @@ struct JobResult {
 struct WorkerOptions {
   std::vector<std::string> arguments; ///< The program and its arguments.
   std::vector<std::string> environment;
+  std::vector<int> cores; ///< As in ProcessOptions: not those that measure.
   JobPhase phase = JobPhase::Run;
   double startSeconds = 30;      ///< Until it says hello.
   unsigned jobsPerProcess = 500; ///< Then a new one: leaks end.

@@ -42,6 +42,7 @@ struct ProcessOptions {
   size_t capturedBytes = 64 << 10; ///< Of the output, half head, half tail.
   size_t lineBytes = 64 << 20;     ///< A longer line is an error of the peer.
   ProcessLimits limits;
+  std::vector<int> cores; ///< May run on these only; empty: as we may.
 };
 
 /// How a process ended.
