@@ -48,8 +48,8 @@ struct ChildPlan {
   const char *workingFolder; // may be null
   int descriptors[5];        // what becomes 0 .. 4; -1: closed
   ProcessLimits limits;
-  cpu_set_t cores; // empty: unchanged
   pid_t parent;
+  cpu_set_t cores; // empty: unchanged
   // Written by the child, in our memory.
   volatile int failedErrno = 0;
   const char *volatile failedStep = nullptr;
@@ -237,7 +237,8 @@ Expected<SpawnedProcess> attune::spawnProcess(const ProcessOptions &options) {
       options.workingFolder.empty() ? nullptr : options.workingFolder.c_str(),
       {-1, -1, -1, -1, -1},
       options.limits,
-      ::getpid()};
+      ::getpid(),
+      toSet(options.cores)};
   SpawnedProcess ours;
   Descriptor theirs[4];
   if (auto error = makeChannels(options.channel, plan, ours, theirs))
