@@ -101,6 +101,9 @@ def check_reference(options, program):
     """What this suite expects is also what upstream's naive lowering gives."""
     if program.expected is None:
         return
+    if program.model.parent.name == "filled":  # it has no other reference
+        program.expected()
+        return
     entry = next(e for e in read_entries(program.model.read_text()) if e.name == program.entry)
     for i, (got, want) in enumerate(zip(naive(program.model, entry, program.inputs, options.folder),
                                         program.expected())):

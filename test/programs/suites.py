@@ -6,6 +6,7 @@ import collections.abc
 import dataclasses
 import functools
 import hashlib
+import itertools
 import json
 import math
 import pathlib
@@ -111,7 +112,8 @@ def naive(model, entry, inputs, folder):
         run = subprocess.run([sys.executable, ROOT / "test/programs/naive.py", model, entry.name, folder],
                              capture_output=True, text=True)
         if run.returncode:
-            raise RuntimeError(f"{model.name}: no reference: {run.stderr.strip().splitlines()[-1]}")
+            why = (run.stderr.strip().splitlines() or [f"naive.py died: {run.returncode}"])[-1]
+            raise RuntimeError(f"{model.name}: no reference: {why}")
         done.touch()
     return [np.load(folder / f"r{i}.npy") for i in range(len(entry.outputs))]
 
@@ -156,39 +158,76 @@ def examples(folder):
                               lambda function=function, inputs=inputs: [function(*inputs)])
 
 
-# --- models whose weights were left out: given some, and a reference ----------
+# --- models whose weights were left out: they are given some ------------------
 
-def fill_weights(text):
-    """The same program with numbers in its resources: Gaussian by the fan-in,
-    vectors positive (some are variances), integers zero (they are indices)."""
-    rng, blobs = np.random.default_rng(5), []
-    for name, shape, element in dict.fromkeys(
-            re.findall(r"dense_resource<([^>]+)> : tensor<((?:\d+x)*)(\w+)>", text)):
+def name_weights(text):
+    """Printers call every left-out constant `__elided__`: numbers tell them apart."""
+    number = itertools.count()
+    return re.sub("dense_resource<__elided__>", lambda _: f"dense_resource<elided_{next(number)}>", text)
+
+
+def make_weights(text):
+    """{resource: array}: Gaussian by the fan-in, vectors positive (some are
+    variances), integers zero (they are indices)."""
+    rng, made = np.random.default_rng(5), {}
+    for name, shape, element in re.findall(r"dense_resource<([^>]+)> : tensor<((?:\d+x)*)(\w+)>", text):
         sizes = [int(d) for d in shape.split("x")[:-1]]
+        if name in made:
+            continue
         if element[0] != "f":
             value = np.zeros(sizes)
         elif len(sizes) < 2:
             value = rng.uniform(0.5, 1.5, sizes)
         else:
             value = rng.standard_normal(sizes) / np.sqrt(np.prod(sizes[1:]))
-        blob = np.asarray(value).astype(DTYPES[element]).tobytes().hex().upper()
-        blobs.append(f'      {name}: "0x{np.dtype(DTYPES[element]).itemsize:02X}000000{blob}"')
-    body = text.split("{-#")[0]
-    return body + "{-#\n  dialect_resources: {\n    builtin: {\n" + ",\n".join(blobs) + "\n    }\n  }\n#-}\n"
+        made[name] = np.asarray(value).astype(DTYPES[element])
+    return made
+
+
+def fill_weights(text, weights):
+    """The same program with its weights in it: what Attune is given."""
+    blobs = [f'      {name}: "0x{value.itemsize:02X}000000{value.tobytes().hex().upper()}"'
+             for name, value in weights.items()]
+    return (text.split("{-#")[0] + "{-#\n  dialect_resources: {\n    builtin: {\n" + ",\n".join(blobs) +
+            "\n    }\n  }\n#-}\n")
+
+
+def lift_weights(text):
+    """The same program with weights as arguments, and the names of these in
+    order: what the naive lowering is given, which would take minutes to write
+    and read big constants."""
+    constant = re.compile(r'^ *(%\w+) = (?:arith\.constant |"tosa\.const"\(\) <\{values = )'
+                          r"dense_resource<([^>]+)> : (tensor<[^>]*>).*\n", re.M)
+    found = constant.findall(text)
+    arguments = "".join(f", {value}: {kind}" for value, _, kind in found)
+    body = constant.sub("", text.split("{-#")[0])
+    body = re.sub(r"(func\.func @main\([^)]*)\)", lambda m: m[1] + arguments + ")", body, count=1)
+    return body, [name for _, name, _ in found]
+
+
+def write_once(path, text):
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_suffix(".tmp").write_text(text)
+        path.with_suffix(".tmp").rename(path)
+    return path
+
+
+def naive_with_weights(name, text, weights, inputs, folder):
+    body, names = lift_weights(text)
+    lifted = write_once(folder / "lifted" / f"{name}.mlir", body)
+    return naive(lifted, read_entries(body)[0], inputs + [weights[n] for n in names], folder)
 
 
 def with_weights(model, folder, dynamic=(4,)):
-    filled = folder / "filled" / model.name.replace(".elided", "")
-    if not filled.exists():
-        filled.parent.mkdir(parents=True, exist_ok=True)
-        filled.with_suffix(".tmp").write_text(fill_weights(model.read_text()))
-        filled.with_suffix(".tmp").rename(filled)
-    entry = read_entries(model.read_text())[0]
+    text = name_weights(model.read_text())
+    entry, weights = read_entries(text)[0], make_weights(text)
+    filled = write_once(folder / "filled" / model.name.replace(".elided", ""), fill_weights(text, weights))
     for size in dynamic:
         inputs = random_inputs(entry, dynamic=size)
         name = filled.stem + (f".{size}" if any(-1 in t.shape for t in entry.inputs) else "")
         yield Program(name, filled, entry.name, inputs,
-                      functools.partial(naive, filled, entry, inputs, folder), 1e-3)
+                      functools.partial(naive_with_weights, filled.stem, text, weights, inputs, folder), 1e-3)
 
 
 def models(folder):
