@@ -21,9 +21,9 @@ config.test_exec_root = os.path.join(binary, "test")
 
 tools = [os.path.join(binary, "tools", t) for t in ("attune", "attune-opt", "attune-runner")]
 config.environment["PATH"] = os.pathsep.join(tools + [llvm_tools, os.environ["PATH"]])
-config.environment["HOME"] = os.path.join(binary, "test", "home")
 
-# %examples and %data are folders of the project, %schedules too.
+# %root is the project; %path what PATH was.
 source = os.path.dirname(config.test_source_root)
-for name, folder in (("examples", "examples"), ("data", "test/data"), ("schedules", "schedules")):
-    config.substitutions.append(("%" + name, os.path.join(source, folder)))
+config.substitutions += [("%" + name, os.path.join(source, folder)) for name, folder in (
+    ("root", ""), ("examples", "examples"), ("data", "test/data"), ("schedules", "schedules"))]
+config.substitutions.append(("%path", os.environ["PATH"]))
