@@ -42,6 +42,30 @@ void callHook(OpBuilder &builder, DispatchOp op, StringRef hook) {
   func::CallOp::create(builder, op.getLoc(), hook, TypeRange(), id);
 }
 
+/// Hands an input to the runtime before the call; scalars in a buffer of rank 0.
+void callCapture(OpBuilder &builder, DispatchOp op, unsigned index,
+                 Value argument) {
+  Location loc = op.getLoc();
+  auto number = op->getAttrOfType<IntegerAttr>(attr::hook);
+  if (!number || !op->hasAttr(attr::capture))
+    return;
+  if (!isa<MemRefType>(argument.getType())) {
+    Value cell = memref::AllocaOp::create(
+        builder, loc, MemRefType::get({}, argument.getType()));
+    memref::StoreOp::create(builder, loc, argument, cell, ValueRange());
+    argument = cell;
+  }
+  Type element = getElementTypeOrSelf(argument.getType());
+  Value any = memref::CastOp::create(
+      builder, loc, UnrankedMemRefType::get(element, {}), argument);
+  Value dispatch = arith::ConstantOp::create(
+      builder, loc, builder.getI32IntegerAttr(number.getInt()));
+  Value place = arith::ConstantOp::create(builder, loc,
+                                          builder.getI32IntegerAttr(index));
+  func::CallOp::create(builder, loc, captureFunctionName(element), TypeRange(),
+                       ValueRange{dispatch, place, any});
+}
+
 struct DispatchBufferization
     : DstBufferizableOpInterfaceExternalModel<DispatchBufferization,
                                               DispatchOp> {
@@ -89,6 +113,8 @@ struct DispatchBufferization
       if (!isInput)
         results.push_back(*buffer);
     }
+    for (unsigned i = 0; i < op.getInputs().size(); ++i)
+      callCapture(rewriter, op, i, arguments[i]);
     callHook(rewriter, op, "attune_rt_begin");
     func::CallOp::create(rewriter, loc, op.getCallee(), TypeRange(), arguments);
     callHook(rewriter, op, "attune_rt_end");
@@ -101,6 +127,12 @@ struct DispatchBufferization
 };
 
 } // namespace
+
+std::string captureFunctionName(Type element) {
+  std::string text;
+  llvm::raw_string_ostream(text) << "attune_rt_capture_" << element;
+  return text;
+}
 
 void registerDispatchBufferization(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AttuneDialect *) {

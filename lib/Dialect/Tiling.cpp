@@ -44,6 +44,9 @@ namespace {
 
 using FuseFn = std::function<bool(Operation *)>;
 
+/// Tiles along N that are longer than this are blocks, not vectors.
+constexpr int64_t maxVectorTile = 64;
+
 /// Where a slice's source comes from, through the iteration arguments of loops.
 OpResult findProducer(tensor::ExtractSliceOp slice,
                       ArrayRef<LoopLikeOpInterface> loops) {
@@ -152,6 +155,8 @@ using Part = std::pair<linalg::LinalgOp, linalg::LinalgOp>;
 /// Splits a reduction: the second part goes on from the first one's result.
 FailureOr<Part> splitReduction(RewriterBase &rewriter, linalg::LinalgOp op,
                                unsigned loop, int64_t at) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
   auto [first, second] =
       linalg::splitOp(rewriter, cast<TilingInterface>(op.getOperation()), loop,
                       rewriter.getIndexAttr(at));
@@ -249,6 +254,26 @@ FailureOr<Part> splitLoop(RewriterBase &rewriter, linalg::LinalgOp op,
   return splitParallel(rewriter, op, loop, at, mayFuse);
 }
 
+/// Where to cut a loop of `extent` for tiles of `size`: after the last whole
+/// tile, and the rest of a vectorised loop into powers of two, the only vectors
+/// that LLVM makes good code for.
+SmallVector<int64_t> cutsOf(int64_t extent, int64_t size, bool vectorized) {
+  SmallVector<int64_t> cuts;
+  int64_t at = extent - extent % size;
+  if (at > 0)
+    cuts.push_back(at);
+  if (!vectorized || size > maxVectorTile)
+    return at < extent ? cuts : SmallVector<int64_t>();
+  while (at < extent) {
+    at += int64_t(llvm::bit_floor(uint64_t(extent - at)));
+    if (at < extent)
+      cuts.push_back(at);
+  }
+  if (!cuts.empty() && cuts.back() == extent)
+    cuts.pop_back();
+  return cuts;
+}
+
 /// Cuts off what the sizes do not divide.
 FailureOr<SmallVector<linalg::LinalgOp>>
 splitRagged(RewriterBase &rewriter, linalg::LinalgOp op,
@@ -258,17 +283,19 @@ splitRagged(RewriterBase &rewriter, linalg::LinalgOp op,
     int64_t size = options.sizes[loop];
     SmallVector<linalg::LinalgOp> next;
     for (linalg::LinalgOp part : parts) {
-      int64_t extent = loopExtents(part)[loop];
-      if (extent <= size || extent % size == 0) {
-        next.push_back(part);
-        continue;
-      }
-      auto halves = splitLoop(rewriter, part, loop, extent - extent % size,
-                              options.fuse);
-      if (failed(halves))
-        return failure();
-      next.push_back(halves->first);
-      next.push_back(halves->second);
+      int64_t extent = loopExtents(part)[loop], done = 0;
+      bool vectorized = getLoopRoles(part)[loop] == LoopRole::N;
+      if (extent >= 0)
+        for (int64_t cut : cutsOf(extent, size, vectorized)) {
+          auto halves =
+              splitLoop(rewriter, part, loop, cut - done, options.fuse);
+          if (failed(halves))
+            return failure();
+          next.push_back(halves->first);
+          part = halves->second;
+          done = cut;
+        }
+      next.push_back(part);
     }
     parts = next;
   }

@@ -58,6 +58,9 @@ LogicalResult attune::tileReduction(RewriterBase &rewriter,
 
 /// Registers hold this many vectors of one op at a time.
 static constexpr int64_t registerVectors = 4;
+/// A part of the chain around the root that is this small has been tiled, or
+/// need not be.
+static constexpr int64_t registerTilePoints = 4096;
 
 LogicalResult attune::tileRest(RewriterBase &rewriter, Operation *scope,
                                int64_t lanes) {
@@ -71,7 +74,9 @@ LogicalResult attune::tileRest(RewriterBase &rewriter, Operation *scope,
     int64_t points = 1;
     for (int64_t extent : extents)
       points = extent < 0 || points < 0 ? -1 : points * extent;
-    if (points >= 0 && points <= registerVectors * lanes)
+    bool scheduled = !getKind(op).empty() && getKind(op) != "producer";
+    if (points >= 0 &&
+        points <= (scheduled ? registerTilePoints : registerVectors * lanes))
       continue;
     TileOptions options;
     options.sizes.assign(extents.size(), 0);

@@ -19,6 +19,15 @@ using namespace mlir::transform;
 using namespace attune;
 using namespace attune::transform_ops;
 
+#ifndef NDEBUG
+// Declared by upstream's header when assertions are on, and defined only in
+// builds of MLIR that have them on, which Debian's is not.
+namespace mlir::transform::detail {
+void checkImplementsTransformOpInterface(StringRef, MLIRContext *) {}
+void checkImplementsTransformHandleTypeInterface(TypeID, MLIRContext *) {}
+} // namespace mlir::transform::detail
+#endif
+
 #define GET_OP_CLASSES
 #include "attune/Dialect/AttuneTransformOps.cpp.inc"
 
@@ -376,7 +385,7 @@ RegisterTile attune::chooseRegisterTile(int64_t m, int64_t n,
   };
   RegisterTile best{1, lanes};
   double bestCost = 1e300;
-  for (int64_t columns = 1; columns <= 4; ++columns)
+  for (int64_t columns : {1, 2, 4}) // vectors of a power of two only
     for (int64_t rows = 1; rows <= 16; ++rows) {
       if (rows * columns + columns + 1 > vectorRegisters)
         continue;

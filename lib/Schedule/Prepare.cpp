@@ -87,6 +87,66 @@ static LogicalResult fuseElementwise(func::FuncOp dispatch) {
   return applyPatternsGreedily(dispatch, std::move(patterns), config);
 }
 
+/// Elementwise fusion forgets destinations that are not read, and the unit-loop
+/// pass puts views between them and the op: results are led back to where the
+/// caller wants them.
+static void restoreDestination(IRRewriter &rewriter, Value result,
+                               Value destination) {
+  SmallVector<Operation *> views;
+  while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+      result.getDefiningOp())) {
+    views.push_back(result.getDefiningOp());
+    result = views.back()->getOperand(0);
+  }
+  auto op = result.getDefiningOp<linalg::LinalgOp>();
+  OpOperand *init = nullptr;
+  while (op) {
+    init = op.getDpsInitOperand(cast<OpResult>(result).getResultNumber());
+    result = init->get();
+    op = result.getDefiningOp<linalg::LinalgOp>();
+    if (op && !result.hasOneUse())
+      return;
+  }
+  if (!init || !result.getDefiningOp<tensor::EmptyOp>())
+    return;
+  rewriter.setInsertionPointToStart(
+      cast<BlockArgument>(destination).getOwner());
+  for (Operation *view : views) {
+    Location loc = view->getLoc();
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(view)) {
+      destination = tensor::CollapseShapeOp::create(
+          rewriter, loc, expand.getSrcType(), destination,
+          expand.getReassociationIndices());
+    } else {
+      auto collapse = cast<tensor::CollapseShapeOp>(view);
+      if (!collapse.getSrcType().hasStaticShape())
+        return;
+      destination = tensor::ExpandShapeOp::create(
+          rewriter, loc, collapse.getSrcType(), destination,
+          collapse.getReassociationIndices());
+    }
+  }
+  if (destination.getType() == result.getType())
+    rewriter.modifyOpInPlace(init->getOwner(), [&] { init->set(destination); });
+}
+
+static void restoreDestinations(func::FuncOp dispatch, IRRewriter &rewriter) {
+  if (!dispatch.getBody().hasOneBlock())
+    return;
+  Block &body = dispatch.getBody().front();
+  Operation *terminator = body.getTerminator();
+  unsigned results = terminator->getNumOperands();
+  if (results > body.getNumArguments())
+    return;
+  for (unsigned i = 0; i < results; ++i) {
+    BlockArgument destination =
+        body.getArgument(body.getNumArguments() - results + i);
+    Value result = terminator->getOperand(i);
+    if (destination.getType() == result.getType() && destination.use_empty())
+      restoreDestination(rewriter, result, destination);
+  }
+}
+
 llvm::Error attune::prepareDispatch(func::FuncOp dispatch) {
   if (dispatch.isExternal())
     return makeError("dispatch '{0}' has no body", dispatch.getName());
@@ -104,5 +164,6 @@ llvm::Error attune::prepareDispatch(func::FuncOp dispatch) {
   passes.addPass(createCSEPass());
   if (failed(passes.run(dispatch)))
     return makeError("dispatch '{0}' cannot be normalised", dispatch.getName());
+  restoreDestinations(dispatch, rewriter);
   return llvm::Error::success();
 }

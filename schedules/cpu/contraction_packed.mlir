@@ -59,14 +59,14 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
       %n: !transform.param<i64> {transform.readonly, attune.bind = "n"}) {
     // Rows and columns of a register tile.
     %m_tile = transform.tune.knob<"m_tile"> = 6 from options = #attune.range<1, 16> -> !transform.param<i64>
-    %n_tile = transform.tune.knob<"n_tile"> = 16 from options = [4, 8, 16, 24, 32, 48, 64] -> !transform.param<i64>
+    %n_tile = transform.tune.knob<"n_tile"> = 16 from options = [4, 8, 16, 32, 64] -> !transform.param<i64>
     // Sizes of a block, in register tiles; 0 is no block.
     %m_block = transform.tune.knob<"m_block"> = 16 from options = [0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128] -> !transform.param<i64>
     %n_block = transform.tune.knob<"n_block"> = 0 from options = [0, 1, 2, 4, 8, 16, 32, 64] -> !transform.param<i64>
     // Steps of k at a time.
     %k_unroll = transform.tune.knob<"k_unroll"> = 4 from options = [1, 2, 4, 8] -> !transform.param<i64>
     // [0, 1]: along n outside, m inside.
-    %order = transform.tune.knob<"order"> = array<i64: 0, 1> from options = #attune.permutation<2> -> !transform.param<i64>
+    %order = transform.tune.knob<"order"> = array<i64: 0, 1> from options = #attune.permutation<2> -> !transform.any_param
     %pack_a = transform.tune.knob<"pack_a"> = true from options = [true, false] -> !transform.any_param
     %pack_b = transform.tune.knob<"pack_b"> = true from options = [true, false] -> !transform.any_param
 
@@ -120,7 +120,7 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
         : (!transform.any_op, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
     %tiles = transform.attune.tile %blocks loops ["n", "m"] sizes(%n_tile, %m_tile) order(%order)
         {fuse = ["root", "init", "epilogue"]}
-        : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
+        : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.any_param) -> !transform.any_op
     %root = transform.structured.match attributes {attune.kind = "root"} in %func : (!transform.any_op) -> !transform.any_op
     transform.attune.pack %root panel "n" lanes(%lanes) when(%pack_b) threads(%threads)
         : (!transform.any_op, !transform.param<i64>, !transform.any_param, !transform.param<i64>) -> ()
