@@ -9,9 +9,9 @@
 #ifndef ATTUNE_REPORT_PROGRESS_H
 #define ATTUNE_REPORT_PROGRESS_H
 
+#include "attune/Support/Clock.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
-#include <functional>
 #include <string>
 
 namespace attune {
@@ -35,8 +35,7 @@ class Progress {
 public:
   enum class Style { Terminal, Lines, Quiet };
 
-  /// `now` gives seconds of any steady clock.
-  Progress(llvm::raw_ostream &out, Style style, std::function<double()> now,
+  Progress(llvm::raw_ostream &out, Style style, Clock &clock,
            unsigned columns = 100);
   ~Progress();
 
@@ -53,7 +52,7 @@ private:
   void erase();
   llvm::raw_ostream &out;
   Style style;
-  std::function<double()> now;
+  Clock &clock;
   unsigned columns;
   std::string shown;
   std::string lastTopic;

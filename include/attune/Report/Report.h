@@ -22,6 +22,12 @@ std::string formatSpeedup(double speedup);
 /// `12.3 %` of a fraction.
 std::string formatShare(double fraction);
 
+/// `text` in at most `columns` columns of a terminal, ending in an ellipsis if
+/// it had more; one line, without control characters.
+std::string fitText(llvm::StringRef text, size_t columns);
+/// Columns that `text` takes in a terminal.
+size_t textWidth(llvm::StringRef text);
+
 /// summary.json, docs/formats.md; version 1.
 llvm::json::Value summaryJSON(const SessionReport &report);
 

@@ -11,6 +11,7 @@
 #ifndef ATTUNE_REPORT_SESSIONREPORT_H
 #define ATTUNE_REPORT_SESSIONREPORT_H
 
+#include "attune/Measure/Statistics.h"
 #include "attune/Schedule/Configuration.h"
 #include "attune/Schedule/Target.h"
 #include "attune/Search/Trial.h"
@@ -36,12 +37,6 @@ struct TrialCounts {
   }
   int64_t total() const;
   int64_t failures() const { return total() - (*this)[Outcome::Ok]; }
-};
-
-/// Baseline time over tuned time: above 1 is a gain. `low` and `high` are the
-/// ends of the 95 % interval.
-struct Speedup {
-  double value = 1, low = 1, high = 1;
 };
 
 /// An entry function, or the whole program, before and after, interleaved.
