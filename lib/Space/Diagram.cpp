@@ -117,7 +117,8 @@ void Diagram::forEachNeighbour(
       if (edge.value == chosen[order[layer]])
         continue;
       uint32_t below = edge.child;
-      for (size_t rest = layer + 1; rest < order.size() && below != dead; ++rest)
+      for (size_t rest = layer + 1; rest < order.size() && below != dead;
+           ++rest)
         below = follow(below, chosen[order[rest]]);
       if (below != dead)
         visit(order[layer], edge.value);

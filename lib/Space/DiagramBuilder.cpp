@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// Builds the diagram of a group: depth first, a table of the states already met.
+// Builds the diagram of a group: depth first, a table of the states already
+// met.
 
 #include "Diagram.h"
 #include "StateTable.h"

@@ -135,10 +135,10 @@ llvm::Expected<Domain> Domain::logarithmic(double lower, double upper,
                      upper);
   std::vector<double> values;
   for (int64_t i = 0; i < steps; ++i)
-    values.push_back(
-        i + 1 == steps && i ? upper
-        : i ? lower * std::pow(upper / lower, double(i) / (steps - 1))
-            : lower);
+    values.push_back(i + 1 == steps && i ? upper
+                     : i ? lower *
+                               std::pow(upper / lower, double(i) / (steps - 1))
+                         : lower);
   return floats(std::move(values));
 }
 

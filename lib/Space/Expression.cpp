@@ -223,7 +223,8 @@ std::string Expression::str() const {
     if (i)
       text += isCall ? ", " : spelling(op).str();
     // All binary ops associate to the left, and comparisons would chain.
-    text += isCall ? operand.str() : wrap(operand, i || level == 4 ? level + 1 : level);
+    text += isCall ? operand.str()
+                   : wrap(operand, i || level == 4 ? level + 1 : level);
   }
   return isCall ? text + ")" : text;
 }

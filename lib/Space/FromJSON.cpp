@@ -45,8 +45,8 @@ std::string Reader::placeOf(llvm::StringRef needle) {
   // llvm::json does not say where a value was. A string is found by its text;
   // what was read before it is passed over.
   std::string quoted = llvm::formatv("{0}", json::Value(needle)).str();
-  size_t at = needle.empty() ? llvm::StringRef::npos
-                             : text.find(quoted, searchFrom);
+  size_t at =
+      needle.empty() ? llvm::StringRef::npos : text.find(quoted, searchFrom);
   if (at == llvm::StringRef::npos)
     return path.str();
   searchFrom = at;
@@ -79,11 +79,13 @@ llvm::Expected<Domain> Reader::readValues(const json::Array &values) {
   auto areAll = [&](auto test) { return llvm::all_of(values, test); };
   if (values.empty())
     return makeError("empty domain: \"values\" lists no value");
-  if (areAll([](const json::Value &v) { return v.getAsBoolean().has_value(); })) {
+  if (areAll(
+          [](const json::Value &v) { return v.getAsBoolean().has_value(); })) {
     if (values.size() == 1)
       return makeError("the only value is {0}: a boolean knob has two",
                        values[0]);
-    if (values.size() > 2 || *values[0].getAsBoolean() == *values[1].getAsBoolean())
+    if (values.size() > 2 ||
+        *values[0].getAsBoolean() == *values[1].getAsBoolean())
       return makeError("the domain lists a boolean twice");
     return Domain::boolean(*values[0].getAsBoolean());
   }
@@ -95,20 +97,24 @@ llvm::Expected<Domain> Reader::readValues(const json::Array &values) {
       numbers.push_back(*value.getAsInteger());
     return Domain::integers(std::move(numbers));
   }
-  if (areAll([](const json::Value &v) { return v.getAsString().has_value(); })) {
+  if (areAll(
+          [](const json::Value &v) { return v.getAsString().has_value(); })) {
     std::vector<std::string> texts;
     for (const json::Value &value : values)
       texts.push_back(value.getAsString()->str());
     return Domain::choice(std::move(texts));
   }
-  if (areAll([](const json::Value &v) { return v.kind() == json::Value::Number; })) {
+  if (areAll([](const json::Value &v) {
+        return v.kind() == json::Value::Number;
+      })) {
     std::vector<double> numbers;
     for (const json::Value &value : values)
       numbers.push_back(*value.getAsNumber());
     return Domain::floats(std::move(numbers));
   }
-  return makeError("the values are not of one kind: integers, numbers, texts or "
-                   "booleans");
+  return makeError(
+      "the values are not of one kind: integers, numbers, texts or "
+      "booleans");
 }
 
 llvm::Expected<Domain> Reader::readGrid(const json::Object &grid) {

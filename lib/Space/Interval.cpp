@@ -59,7 +59,8 @@ static Interval remainder(Op op, const Interval &a, const Interval &b) {
   if (a.lower >= 0 && b.lower > a.upper)
     return {a.lower, a.upper, mayFail};
   if (op == Op::EuclidMod) {
-    int64_t size = std::max(b.upper, b.lower == INT64_MIN ? INT64_MAX : -b.lower);
+    int64_t size =
+        std::max(b.upper, b.lower == INT64_MIN ? INT64_MAX : -b.lower);
     return {0, size - 1, mayFail};
   }
   Interval result{b.lower < 0 ? b.lower + 1 : 0, b.upper > 0 ? b.upper - 1 : 0,
@@ -107,9 +108,7 @@ static Interval applyLogic(Op op, const Interval &a, const Interval &b,
     return truth(a.canBeFalse() && b.canBeFalse(),
                  a.canBeTrue() || b.canBeTrue(),
                  a.mayFail || (a.canBeFalse() && b.mayFail));
-  Interval result = !a.canBeFalse()  ? b
-                    : !a.canBeTrue() ? c
-                                     : join(b, c);
+  Interval result = !a.canBeFalse() ? b : !a.canBeTrue() ? c : join(b, c);
   result.mayFail |= a.mayFail;
   return result;
 }
@@ -129,8 +128,8 @@ Interval attune::applyOp(Op op, const Interval &a, const Interval &b,
     if (a.lower >= 0)
       return a;
     if (a.upper > 0)
-      return join({0, a.upper, false}, fromCorners(op, {a.lower, 0, a.mayFail},
-                                                   Interval::point(0)));
+      return join({0, a.upper, false},
+                  fromCorners(op, {a.lower, 0, a.mayFail}, Interval::point(0)));
     return fromCorners(op, a, Interval::point(0));
   case Op::Not:
     return truth(a.canBeTrue(), a.canBeFalse(), a.mayFail);

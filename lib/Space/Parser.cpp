@@ -39,16 +39,16 @@ private:
   }
   llvm::Error unexpected(llvm::StringRef wanted) {
     if (kind == Kind::End)
-      return fail(start, "the expression ends where " + wanted +
-                             " is expected");
+      return fail(start,
+                  "the expression ends where " + wanted + " is expected");
     if (token == "/")
       return fail(start, "'/' is not an integer division; write '//'");
     if (token == "=")
       return fail(start, "'=' is not a comparison; write '=='");
     if (kind == Kind::Bad && (token[0] == '"' || token[0] == '\''))
       return fail(start, "a text without its closing quote");
-    return fail(start, "unexpected '" + token + "' where " + wanted +
-                           " is expected");
+    return fail(start,
+                "unexpected '" + token + "' where " + wanted + " is expected");
   }
 
   void advance();
@@ -96,21 +96,22 @@ void Parser::advance() {
     kind = Kind::Number;
     length = rest.take_while([](char c) {
                    return llvm::isAlnum(c) || c == '_' || c == '.';
-                 }).size();
+                 })
+                 .size();
   } else if (llvm::isAlpha(rest[0]) || rest[0] == '_') {
     kind = Kind::Name;
     length = rest.take_while([](char c) {
                    return llvm::isAlnum(c) || c == '_' || c == '.';
-                 }).size();
+                 })
+                 .size();
   } else if (rest[0] == '"' || rest[0] == '\'') {
     size_t end = rest.find(rest[0], 1);
     kind = end == llvm::StringRef::npos ? Kind::Bad : Kind::Text;
     length = end == llvm::StringRef::npos ? rest.size() : end + 1;
   } else {
     kind = Kind::Bad;
-    for (llvm::StringRef symbol :
-         {"//", "**", "<=", ">=", "==", "!=", "+", "-", "*", "%", "<", ">", "(",
-          ")", ","}) {
+    for (llvm::StringRef symbol : {"//", "**", "<=", ">=", "==", "!=", "+", "-",
+                                   "*", "%", "<", ">", "(", ")", ","}) {
       if (!rest.starts_with(symbol))
         continue;
       kind = Kind::Symbol;
@@ -181,7 +182,8 @@ llvm::Expected<Expression> Parser::parseComparison() {
     return left;
   std::vector<Expression> links;
   while (kind == Kind::Symbol) {
-    const auto *found = llvm::find_if(ops, [&](auto &o) { return o.first == token; });
+    const auto *found =
+        llvm::find_if(ops, [&](auto &o) { return o.first == token; });
     if (found == std::end(ops))
       break;
     advance();
@@ -288,14 +290,15 @@ llvm::Expected<Expression> Parser::parseCall(llvm::StringRef name,
     size_t least, most;
   };
   static constexpr Function functions[] = {
-      {"min", Op::Min, 1, 1000},      {"max", Op::Max, 1, 1000},
-      {"abs", Op::Abs, 1, 1},         {"ediv", Op::EuclidDiv, 2, 2},
-      {"emod", Op::EuclidMod, 2, 2},  {"present", Op::Present, 1, 1}};
+      {"min", Op::Min, 1, 1000},     {"max", Op::Max, 1, 1000},
+      {"abs", Op::Abs, 1, 1},        {"ediv", Op::EuclidDiv, 2, 2},
+      {"emod", Op::EuclidMod, 2, 2}, {"present", Op::Present, 1, 1}};
   const Function *function =
       llvm::find_if(functions, [&](auto &f) { return f.name == name; });
   if (function == std::end(functions))
-    return fail(position, "unknown function '" + name +
-                              "'; known are min, max, abs, ediv, emod, present");
+    return fail(position,
+                "unknown function '" + name +
+                    "'; known are min, max, abs, ediv, emod, present");
   advance();
   std::vector<Expression> operands;
   do {

@@ -78,8 +78,8 @@ llvm::Expected<Term> Resolver::resolveKnob(const Expression &expression) {
 /// A text stands for the number of the option of the choice it is compared to.
 llvm::Expected<Term> Resolver::resolveText(const Expression &text,
                                            const Expression &other) {
-  auto found = other.getOp() == Op::Knob ? numbers.find(other.getName())
-                                         : numbers.end();
+  auto found =
+      other.getOp() == Op::Knob ? numbers.find(other.getName()) : numbers.end();
   if (found == numbers.end() ||
       knobs[found->second].domain.getKind() != Domain::Kind::Choice)
     return makeError("the text \"{0}\" is not compared with a knob that is a "
@@ -345,10 +345,10 @@ Interval Program::evaluate(size_t which, std::vector<Interval> &state) const {
     if (node.op == Op::Constant)
       state[i] = Interval::point(node.value);
     else if (node.operands[0] >= 0)
-      state[i] = applyOp(
-          node.op, state[node.operands[0]],
-          node.operands[1] >= 0 ? state[node.operands[1]] : none,
-          node.operands[2] >= 0 ? state[node.operands[2]] : none);
+      state[i] =
+          applyOp(node.op, state[node.operands[0]],
+                  node.operands[1] >= 0 ? state[node.operands[1]] : none,
+                  node.operands[2] >= 0 ? state[node.operands[2]] : none);
   }
   return state[roots[which]];
 }

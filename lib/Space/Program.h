@@ -47,8 +47,8 @@ struct Term {
 /// One conjunct of a declared constraint.
 struct Constraint {
   Term term;
-  Expression source;   ///< The conjunct, to evaluate exactly.
-  Expression declared; ///< The constraint it is part of, to show.
+  Expression source;          ///< The conjunct, to evaluate exactly.
+  Expression declared;        ///< The constraint it is part of, to show.
   std::vector<int> variables; ///< Ascending.
 };
 
@@ -60,7 +60,8 @@ llvm::Expected<std::vector<Constraint>>
 resolveConstraints(llvm::ArrayRef<Knob> knobs,
                    llvm::ArrayRef<Expression> constraints);
 
-/// `message` with the place of a declared constraint before, and its text after.
+/// `message` with the place of a declared constraint before, and its text
+/// after.
 llvm::Error constraintError(const Expression &declared,
                             const llvm::Twine &message);
 

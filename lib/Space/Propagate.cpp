@@ -31,9 +31,10 @@ attune::listVariables(llvm::ArrayRef<Knob> knobs,
       continue;
     uint64_t size = knob.domain.size();
     if (size > maxConstrained)
-      return makeError("knob '{0}' has {1} values and a constraint: at most {2} "
-                       "are possible; narrow its domain",
-                       knob.name, size, maxConstrained);
+      return makeError(
+          "knob '{0}' has {1} values and a constraint: at most {2} "
+          "are possible; narrow its domain",
+          knob.name, size, maxConstrained);
     Variable &variable = variables[i];
     for (uint64_t index = 0; index < size; ++index) {
       variable.indices.push_back(index);
@@ -118,8 +119,10 @@ bool Propagator::filterUnary(size_t which) {
 }
 
 bool Propagator::filterPair(size_t which) {
-  int a = constraints[which]->variables[0], b = constraints[which]->variables[1];
-  size_t countA = variables[a].values.size(), countB = variables[b].values.size();
+  int a = constraints[which]->variables[0],
+      b = constraints[which]->variables[1];
+  size_t countA = variables[a].values.size(),
+         countB = variables[b].values.size();
   if (countA * countB > maxPairs)
     return false;
   std::vector<bool> keptA(countA), keptB(countB);

@@ -26,7 +26,7 @@ constexpr double costOfChange = 5;
 /// without constraints, or what is left after those on it alone.
 struct FreeKnob {
   int variable;
-  uint64_t size;                 ///< Of the domain.
+  uint64_t size;                                ///< Of the domain.
   std::optional<std::vector<uint32_t>> indices; ///< Nothing: the whole domain.
 
   uint64_t count() const { return indices ? indices->size() : size; }
@@ -399,8 +399,8 @@ Configuration Space::nearest(const Configuration &wanted) const {
   for (const auto &group : impl->groups)
     if (auto *free = std::get_if<FreeKnob>(&group);
         free && !free->indices && values[free->variable])
-      if (auto index =
-              impl->knobs[free->variable].domain.indexOf(*values[free->variable]))
+      if (auto index = impl->knobs[free->variable].domain.indexOf(
+              *values[free->variable]))
         chosen[free->variable] = *index;
   return decode(chosen);
 }
@@ -450,8 +450,8 @@ Space::neighbours(const Configuration &configuration) const {
         if (taken == (*chosen)[other])
           return 0.0;
         const Knob &o = impl->knobs[other];
-        bool appears = (*chosen)[other] == o.domain.size() ||
-                       taken == o.domain.size();
+        bool appears =
+            (*chosen)[other] == o.domain.size() || taken == o.domain.size();
         // A knob that exists in both must keep its value.
         return appears ? 1 + double(taken) / double(o.domain.size()) : infinity;
       };

@@ -19,8 +19,9 @@ namespace attune {
 
 class StateTable {
 public:
-  /// The node of `key`, or nothing; then `key` is remembered, and `set` with the
-  /// second of the pair gives it a node, before or after other keys come in.
+  /// The node of `key`, or nothing; then `key` is remembered, and `set` with
+  /// the second of the pair gives it a node, before or after other keys come
+  /// in.
   std::pair<std::optional<uint32_t>, uint32_t>
   find(llvm::ArrayRef<int64_t> key) {
     if ((entries.size() + 1) * 2 > slots.size())
