@@ -85,6 +85,9 @@ static void explainFault(int, siginfo_t *info, void *) {
 }
 
 void attune::explainFaults() {
+  // A sanitizer's handlers would end us with an exit status instead of a name.
+  for (int signal : {SIGFPE, SIGILL, SIGABRT, SIGTRAP})
+    ::signal(signal, SIG_DFL);
   // A full stack has no room for a handler.
   static char handlerStack[64 << 10];
   stack_t stack = {};

@@ -209,6 +209,18 @@ TEST_F(MeasureTest, RunWritesResultsAndTimesDispatches) {
             llvm::cantFail(readNpy(job.references[0])).bytes);
 }
 
+TEST_F(MeasureTest, TheSignatureOfALibrary) {
+  Signature signature =
+      llvm::cantFail(executor.signature(library(good, "?xf32")));
+  ASSERT_THAT(signature.entries, SizeIs(1));
+  EXPECT_EQ(signature.entries[0].name, "main");
+  EXPECT_EQ(toString(signature.entries[0].outputs.at(0)), "?xf32");
+  EXPECT_EQ(signature.dispatches,
+            (std::vector<std::string>{"first", "second"}));
+  EXPECT_THAT(llvm::toString(executor.signature("/no/such.so").takeError()),
+              HasSubstr("/no/such.so"));
+}
+
 TEST_F(MeasureTest, AChangedFileOfTheSameNameIsLoadedAnew) {
   std::string first = library(good), second = library("memset(out, 0, 64);");
   EXPECT_EQ(measure(first).outcome, Outcome::Ok);
