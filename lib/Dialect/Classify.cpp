@@ -303,6 +303,53 @@ LoopSet registerRowCandidates(linalg::LinalgOp op, OpClass opClass,
   return candidates;
 }
 
+/// The loop along which the largest input is contiguous.
+std::optional<unsigned> contiguousLoopOfInputs(linalg::LinalgOp op) {
+  std::optional<unsigned> found;
+  int64_t most = -1;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (map.getNumResults() == 0)
+      continue;
+    auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
+    if (dim && int64_t(map.getNumResults()) > most) {
+      most = map.getNumResults();
+      found = dim.getPosition();
+    }
+  }
+  return found;
+}
+
+/// The reduction loop to vectorise instead of the parallel loop `n`: the inputs
+/// are contiguous along it, and no second operand makes up for that.
+std::optional<unsigned> contiguousReduction(linalg::LinalgOp op,
+                                            OpClass opClass, unsigned n) {
+  if (opClass != OpClass::Reduction && opClass != OpClass::Contraction)
+    return std::nullopt;
+  auto loop = contiguousLoopOfInputs(op);
+  if (!loop ||
+      op.getIteratorTypesArray()[*loop] != utils::IteratorType::reduction)
+    return std::nullopt;
+  if (opClass == OpClass::Contraction &&
+      registerRowCandidates(op, opClass, n).any()) {
+    LoopSet rows = registerRowCandidates(op, opClass, n);
+    SmallVector<int64_t> extents = loopExtents(op);
+    for (int row = rows.find_first(); row >= 0; row = rows.find_next(row))
+      if (extents[row] != 1)
+        return std::nullopt;
+  }
+  return loop;
+}
+
+/// For a transposition: the loop along which the input is contiguous.
+std::optional<unsigned> transposedLoop(linalg::LinalgOp op, OpClass opClass,
+                                       unsigned n) {
+  if (opClass != OpClass::Copy && opClass != OpClass::Elementwise)
+    return std::nullopt;
+  auto loop = contiguousLoopOfInputs(op);
+  return loop != n ? loop : std::nullopt;
+}
+
 } // namespace
 
 SmallVector<LoopRole> attune::inferLoopRoles(linalg::LinalgOp op) {
@@ -337,7 +384,20 @@ SmallVector<LoopRole> attune::inferLoopRoles(linalg::LinalgOp op) {
   auto n = contiguousLoop(op);
   if (!n)
     return roles;
+  if (auto k = contiguousReduction(op, opClass, *n)) {
+    // Rows of a reduction, a matrix times a vector: lanes run along K.
+    for (LoopRole &role : roles)
+      if (role == LoopRole::K)
+        role = LoopRole::Window;
+    roles[*k] = LoopRole::K;
+    roles[*n] = LoopRole::M;
+    return roles;
+  }
   roles[*n] = LoopRole::N;
+  if (auto m = transposedLoop(op, opClass, *n)) {
+    roles[*m] = LoopRole::M;
+    return roles;
+  }
   if (auto m = innermost(registerRowCandidates(op, opClass, *n), extents))
     roles[*m] = LoopRole::M;
   return roles;

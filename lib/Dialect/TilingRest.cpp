@@ -25,7 +25,8 @@ LogicalResult attune::tileReduction(RewriterBase &rewriter,
                                     linalg::LinalgOp op, int64_t lanes) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto k = findRole(op, LoopRole::K);
-  if (!k || !isa<PartialReductionOpInterface>(op.getOperation()))
+  if (!k || op.getNumReductionLoops() == 0 || findRole(op, LoopRole::N) ||
+      !isa<PartialReductionOpInterface>(op.getOperation()))
     return success();
   int64_t extent = loopExtents(op)[*k];
   if (extent < 0 || extent <= lanes)

@@ -77,7 +77,7 @@ LogicalResult verifyRoles(Operation *op, ArrayAttr names) {
 
 LogicalResult MatchOp::verify() {
   for (auto name : getClasses().getAsRange<StringAttr>()) {
-    bool known = false;
+    bool known = name.getValue() == "matvec";
     for (int i = 0; i <= static_cast<int>(OpClass::Other); ++i)
       known |= toString(static_cast<OpClass>(i)) == name.getValue();
     if (!known)
@@ -91,7 +91,12 @@ DiagnosedSilenceableFailure MatchOp::apply(TransformRewriter &,
                                            TransformResults &,
                                            TransformState &state) {
   for (Operation *op : state.getPayloadOps(getTarget())) {
-    StringRef found = attune::toString(classify(op));
+    OpClass opClass = classify(op);
+    StringRef found = attune::toString(opClass);
+    if (opClass == OpClass::Contraction &&
+        !llvm::is_contained(inferLoopRoles(cast<linalg::LinalgOp>(op)),
+                            LoopRole::N))
+      found = "matvec";
     if (llvm::none_of(getClasses().getAsRange<StringAttr>(),
                       [&](StringAttr name) { return name == found; }))
       return emitSilenceableError() << "the root op is of class '" << found

@@ -115,25 +115,26 @@ DimRoles dimRoles(AffineMap map, ArrayRef<LoopRole> roles) {
 }
 
 /// Roles of the loops of `op` from those of the dimensions of one operand. A
-/// loop the operand does not have is Batch, or Window if it reduces.
-std::optional<Roles> rolesFromOperand(linalg::LinalgOp op, AffineMap map,
-                                      const DimRoles &dims) {
-  Roles roles;
-  for (utils::IteratorType iterator : op.getIteratorTypesArray())
-    roles.push_back(iterator == utils::IteratorType::parallel
-                        ? LoopRole::Batch
-                        : LoopRole::Window);
+/// reduction keeps the roles it has by itself; a parallel loop that its operand
+/// does not have, or that was reduced there, is N if it is contiguous.
+Roles rolesFromOperand(linalg::LinalgOp op, AffineMap map,
+                       const DimRoles &dims) {
+  Roles own = inferLoopRoles(op);
+  auto iterators = op.getIteratorTypesArray();
+  Roles roles = own;
+  for (auto [loop, iterator] : llvm::enumerate(iterators))
+    if (iterator == utils::IteratorType::parallel)
+      roles[loop] = LoopRole::Batch;
   for (auto [expr, role] : llvm::zip_equal(map.getResults(), dims)) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim || !role)
-      continue;
-    if (op.getIteratorTypesArray()[dim.getPosition()] ==
-        utils::IteratorType::parallel)
+    if (dim && role && *role != LoopRole::K && *role != LoopRole::Window &&
+        iterators[dim.getPosition()] == utils::IteratorType::parallel)
       roles[dim.getPosition()] = *role;
-    else
-      roles[dim.getPosition()] =
-          *role == LoopRole::N ? LoopRole::K : LoopRole::Window;
   }
+  if (!llvm::is_contained(roles, LoopRole::N))
+    for (auto [loop, role] : llvm::enumerate(own))
+      if (role == LoopRole::N && roles[loop] == LoopRole::Batch)
+        roles[loop] = LoopRole::N;
   return roles;
 }
 } // namespace
@@ -153,12 +154,9 @@ RoleMap attune::propagateLoopRoles(const DispatchParts &parts) {
       unsigned number = cast<OpResult>(operand.get()).getResultNumber();
       AffineMap sourceMap = sourceOp.getMatchingIndexingMap(
           sourceOp.getDpsInitOperand(number));
-      if (auto roles =
-              rolesFromOperand(op, op.getMatchingIndexingMap(&operand),
-                               dimRoles(sourceMap, known[source]))) {
-        known[op] = *roles;
-        break;
-      }
+      known[op] = rolesFromOperand(op, op.getMatchingIndexingMap(&operand),
+                                   dimRoles(sourceMap, known[source]));
+      break;
     }
 
   // Producers, from the last to the first, as their consumers see them.
@@ -171,10 +169,8 @@ RoleMap attune::propagateLoopRoles(const DispatchParts &parts) {
       if (!user || !known.contains(user))
         continue;
       AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-      if (auto roles = rolesFromOperand(
-              op, map,
-              dimRoles(user.getMatchingIndexingMap(&use), known[user])))
-        known[op] = *roles;
+      known[op] = rolesFromOperand(
+          op, map, dimRoles(user.getMatchingIndexingMap(&use), known[user]));
       break;
     }
     if (!known.contains(op))

@@ -28,23 +28,14 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
       %func: !transform.any_op {transform.readonly, attune.bind = "func"},
       %m: !transform.param<i64> {transform.readonly, attune.bind = "m"},
       %n: !transform.param<i64> {transform.readonly, attune.bind = "n"},
-      %k: !transform.param<i64> {transform.readonly, attune.bind = "k"},
-      %threads: !transform.param<i64> {transform.readonly, attune.bind = "threads"},
       %element_bytes: !transform.param<i64> {transform.readonly, attune.bind = "element_bytes"},
       %vector_bytes: !transform.param<i64> {transform.readonly, attune.bind = "vector_bytes"},
-      %vector_registers: !transform.param<i64> {transform.readonly, attune.bind = "vector_registers"},
-      %l2: !transform.param<i64> {transform.readonly, attune.bind = "l2_bytes"}) {
+      %vector_registers: !transform.param<i64> {transform.readonly, attune.bind = "vector_registers"}) {
     %mt, %nt = transform.attune.register_tile %m, %n, %element_bytes, %vector_bytes, %vector_registers
         : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>,
            !transform.param<i64>) -> (!transform.param<i64>, !transform.param<i64>)
-    // Half of the L2 cache holds a block of A.
-    %mb = transform.attune.compute affine_map<()[s0, s1, s2, s3, s4] ->
-            ((s3 floordiv (s4 * 2)) floordiv (s0 * s2) + 1, s1 floordiv s0)>
-        (%mt, %m, %k, %l2, %element_bytes) : (!transform.param<i64>, !transform.param<i64>,
-         !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
     transform.annotate %func "attune.default.m_tile" = %mt : !transform.any_op, !transform.param<i64>
     transform.annotate %func "attune.default.n_tile" = %nt : !transform.any_op, !transform.param<i64>
-    transform.annotate %func "attune.default.m_block" = %mb : !transform.any_op, !transform.param<i64>
     transform.yield
   }
 
@@ -61,13 +52,13 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
     %m_tile = transform.tune.knob<"m_tile"> = 6 from options = #attune.range<1, 16> -> !transform.param<i64>
     %n_tile = transform.tune.knob<"n_tile"> = 16 from options = [4, 8, 16, 32, 64] -> !transform.param<i64>
     // Sizes of a block, in register tiles; 0 is no block.
-    %m_block = transform.tune.knob<"m_block"> = 16 from options = [0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128] -> !transform.param<i64>
+    %m_block = transform.tune.knob<"m_block"> = 0 from options = [0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128] -> !transform.param<i64>
     %n_block = transform.tune.knob<"n_block"> = 0 from options = [0, 1, 2, 4, 8, 16, 32, 64] -> !transform.param<i64>
     // Steps of k at a time.
     %k_unroll = transform.tune.knob<"k_unroll"> = 4 from options = [1, 2, 4, 8] -> !transform.param<i64>
     // [0, 1]: along n outside, m inside.
     %order = transform.tune.knob<"order"> = array<i64: 0, 1> from options = #attune.permutation<2> -> !transform.any_param
-    %pack_a = transform.tune.knob<"pack_a"> = true from options = [true, false] -> !transform.any_param
+    %pack_a = transform.tune.knob<"pack_a"> = false from options = [true, false] -> !transform.any_param
     %pack_b = transform.tune.knob<"pack_b"> = true from options = [true, false] -> !transform.any_param
 
     transform.smt.constrain_params(%m_tile, %n_tile, %element_bytes, %vector_bytes, %vector_registers)

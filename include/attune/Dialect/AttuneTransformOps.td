@@ -30,7 +30,8 @@ def AttuneTransform_MatchOp : AttuneTransform_Op<"match", []> {
   let description = [{
     The classes are those of attune/Dialect/Classify.h, found by structure:
     `contraction`, `convolution`, `depthwise`, `pooling`, `reduction`,
-    `elementwise`, `copy`, `fill`, `other`.
+    `elementwise`, `copy`, `fill`, `other`; and `matvec` for a contraction that has
+    no loop to vectorise but its reduction.
 
     Example: `transform.attune.match %root is ["contraction"] : !transform.any_op`
   }];

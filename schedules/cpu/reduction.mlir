@@ -1,0 +1,59 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// Reductions and what surrounds them (norms, softmax): all ops of the chain share
+// their rows, and one block of rows at a time goes through all of them. Along a
+// contiguous reduction partial results run side by side; otherwise the lanes
+// run along the contiguous parallel loop. Also a matrix times a vector.
+
+module attributes {transform.with_named_sequence, attune.priority = 60 : i64} {
+  transform.named_sequence @fits(
+      %root: !transform.any_op {transform.readonly, attune.bind = "root"},
+      %last: !transform.any_op {transform.readonly, attune.bind = "last"}) {
+    transform.attune.match %root is ["reduction", "matvec"] : !transform.any_op
+    transform.attune.match %last is ["reduction", "matvec", "elementwise", "copy"] : !transform.any_op
+    transform.yield
+  }
+
+  transform.named_sequence @schedule(
+      %func: !transform.any_op {transform.readonly, attune.bind = "func"},
+      %last: !transform.any_op {transform.consumed, attune.bind = "last"},
+      %threads: !transform.param<i64> {transform.readonly, attune.bind = "threads"},
+      %element_bytes: !transform.param<i64> {transform.readonly, attune.bind = "element_bytes"},
+      %vector_bytes: !transform.param<i64> {transform.readonly, attune.bind = "vector_bytes"}) {
+    // Rows that are reduced at once.
+    %rows = transform.tune.knob<"rows"> = 1 from options = [1, 2, 4, 8] -> !transform.param<i64>
+    // Vectors side by side.
+    %vectors = transform.tune.knob<"vectors"> = 4 from options = [1, 2, 4, 8] -> !transform.param<i64>
+    // Steps of a reduction that is not vectorised.
+    %k_unroll = transform.tune.knob<"k_unroll"> = 1 from options = [1, 2, 4] -> !transform.param<i64>
+    transform.smt.constrain_params(%rows, %vectors) {attune.why = "more accumulators than registers"}
+        : (!transform.param<i64>, !transform.param<i64>) -> () {
+    ^bb0(%r: !smt.int, %v: !smt.int):
+      %most = smt.int.constant 16
+      %all = smt.int.mul %r, %v
+      %fit = smt.int.cmp le %all, %most
+      smt.assert %fit
+    }
+    %one = transform.param.constant 1 : i64 -> !transform.param<i64>
+    %lanes = transform.attune.compute affine_map<()[s0, s1] -> (s0 floordiv s1)> (%vector_bytes, %element_bytes)
+        : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %width = transform.attune.compute affine_map<()[s0, s1] -> (s0 * s1)> (%lanes, %vectors)
+        : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %outer = transform.attune.tile %last loops ["batch", "m"] sizes(%one, %rows) threads(%threads)
+        {fuse = ["all"]} : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
+    %ops = transform.structured.match interface{LinalgOp} in %func : (!transform.any_op) -> !transform.any_op
+    transform.attune.tile_reduction %ops lanes(%width) : (!transform.any_op, !transform.param<i64>) -> ()
+    %rest = transform.structured.match interface{LinalgOp} in %func : (!transform.any_op) -> !transform.any_op
+    %tiles = transform.attune.tile %rest loops ["batch", "m", "n"] sizes(%one, %rows, %width)
+        {fuse = ["init"]} : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
+    %root = transform.structured.match attributes {attune.kind = "root"} in %func : (!transform.any_op) -> !transform.any_op
+    %steps = transform.attune.tile %root loops ["window"] sizes(%one)
+         : (!transform.any_op, !transform.param<i64>) -> !transform.any_op
+    transform.attune.vectorize %func : !transform.any_op
+    transform.yield
+  }
+}
