@@ -57,23 +57,23 @@ size_t attune::textWidth(StringRef text) {
 }
 
 std::string attune::fitText(StringRef text, size_t columns) {
-  std::string clean = json::fixUTF8(text);
+  // A character has at most four bytes: what is further on cannot show.
+  std::string clean = json::fixUTF8(text.take_front(4 * columns + 4));
   for (char &c : clean)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       c = ' ';
-  if (textWidth(clean) <= columns)
+  if (text.size() <= 4 * columns + 4 && textWidth(clean) <= columns)
     return clean;
   if (columns == 0)
     return "";
   // Whole characters, as many as leave room for the ellipsis.
-  std::string result;
-  for (size_t at = 0; at < clean.size();) {
-    size_t bytes = getNumBytesForUTF8(static_cast<UTF8>(clean[at]));
-    std::string longer = result + clean.substr(at, bytes);
-    if (textWidth(longer) > columns - 1)
+  size_t end = 0, width = 0;
+  while (end < clean.size()) {
+    size_t bytes = getNumBytesForUTF8(static_cast<UTF8>(clean[end]));
+    width += textWidth(StringRef(clean).substr(end, bytes));
+    if (width > columns - 1)
       break;
-    result = std::move(longer);
-    at += bytes;
+    end += bytes;
   }
-  return result + "…";
+  return clean.substr(0, end) + "…";
 }
