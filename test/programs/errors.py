@@ -207,8 +207,11 @@ def dynamic_size_not_given(bench):
 
 @test
 def result_unlike_the_reference(bench):
+    """No error of the command line: the comparison is its result, on standard output."""
     np.save(bench.folder / "ref.npy", np.full((128, 16), 7, np.float32))
-    bench.fails(r"ref\.npy", *ENCODE, "--input=128x64xf32=1.0", "--check=@ref.npy")
+    done = bench.finish(bench.start(*ENCODE, "--input=128x64xf32=1.0", "--check=@ref.npy"))
+    if done.returncode != 1 or not re.search(r"differs.*ref\.npy", done.stdout):
+        raise Failed(f"status {done.returncode}, output {done.stdout!r}, {done.stderr!r}")
 
 
 # --- writing ------------------------------------------------------------------
