@@ -18,9 +18,10 @@ using llvm::Error;
 
 /// What range analysis proves (a size is never negative), then what follows.
 static Error prove(ModuleOp module, StringRef file) {
-  Error error = runPasses(module, file, "range analysis", [](OpPassManager &all) {
-    all.addPass(arith::createIntRangeOptimizationsPass());
-  });
+  Error error =
+      runPasses(module, file, "range analysis", [](OpPassManager &all) {
+        all.addPass(arith::createIntRangeOptimizationsPass());
+      });
   return error ? std::move(error) : simplify(module, file);
 }
 
@@ -45,10 +46,10 @@ Error attune::cleanUp(Program &program, const CleanUpOptions &options) {
   }
   compactWeights(program, ImportOptions().maxInlineElements);
   if (scales)
-    program.notes.push_back(
-        llvm::formatv("{0} scale{1} or bias{2} after convolutions and products were "
-                      "folded into the weights",
-                      scales, scales == 1 ? "" : "s", scales == 1 ? "" : "es"));
+    program.notes.push_back(llvm::formatv(
+        "{0} scale{1} or bias{2} after convolutions and products were "
+        "folded into the weights",
+        scales, scales == 1 ? "" : "s", scales == 1 ? "" : "es"));
   FirstError first(*module.getContext(), program.file);
   if (failed(verify(module)))
     return makeError("{0} (after clean-up; please report this)", first.text());

@@ -17,9 +17,10 @@ namespace attune::import {
 /// Evaluates ops on constants; returns how many.
 int64_t foldConstants(Program &program, const CleanUpOptions &options);
 
-/// Elementwise chains y = a·x + b (a, b constant, one number for each channel) after a
-/// convolution or contraction with constant filters: a goes into the filter, b into
-/// one addition. So does a bias that is the op's initial value. Returns how many.
+/// Elementwise chains y = a·x + b (a, b constant, one number for each channel)
+/// after a convolution or contraction with constant filters: a goes into the
+/// filter, b into one addition. So does a bias that is the op's initial value.
+/// Returns how many.
 int64_t foldScales(Program &program);
 
 /// Elementwise ops read the source of a broadcast instead of its result.
@@ -32,8 +33,8 @@ int64_t foldBatches(mlir::ModuleOp module);
 /// Transposes move down through elementwise ops, to meet others that undo them.
 int64_t sinkTransposes(mlir::ModuleOp module);
 
-/// The input of a generic that only moves elements: parallel loops, one input that
-/// is yielded, an identity result map. Null otherwise.
+/// The input of a generic that only moves elements: parallel loops, one input
+/// that is yielded, an identity result map. Null otherwise.
 mlir::OpOperand *findMovedInput(mlir::linalg::LinalgOp op);
 
 } // namespace attune::import

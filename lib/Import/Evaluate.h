@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// Constants by value, and the bodies of linalg ops as small programs on scalars: what
-// clean-up computes with.
+// Constants by value, and the bodies of linalg ops as small programs on
+// scalars: what clean-up computes with.
 
 #ifndef ATTUNE_LIB_IMPORT_EVALUATE_H
 #define ATTUNE_LIB_IMPORT_EVALUATE_H
@@ -17,8 +17,8 @@
 
 namespace attune::import {
 
-/// A number of any element type: floats as a double, integers sign-extended (i1 is
-/// 0 or 1).
+/// A number of any element type: floats as a double, integers sign-extended (i1
+/// is 0 or 1).
 struct Scalar {
   double real = 0;
   int64_t whole = 0;
@@ -27,12 +27,12 @@ struct Scalar {
 Scalar loadScalar(const Tensor &tensor, int64_t index);
 void storeScalar(Tensor &tensor, int64_t index, Scalar value);
 
-/// How f32, f16 and bf16 arithmetic rounds: after each op as the program would, or
-/// not at all.
+/// How f32, f16 and bf16 arithmetic rounds: after each op as the program would,
+/// or not at all.
 enum class Rounding { EachOp, None };
 
-/// The values of constants: arith.constant, attune.weight, and static tensor.empty
-/// and linalg.fill. Tensors are read once.
+/// The values of constants: arith.constant, attune.weight, and static
+/// tensor.empty and linalg.fill. Tensors are read once.
 class Constants {
 public:
   explicit Constants(Program &program) : program(program) {}
@@ -41,9 +41,10 @@ public:
   /// Null when it is not one.
   std::shared_ptr<const Tensor> read(mlir::Value value);
   std::optional<Scalar> readScalar(mlir::Value value) const;
-  /// A constant with these contents before `op`: a weight, or arith.constant when
-  /// it is small or uniform.
-  mlir::Value write(mlir::Operation *op, mlir::RankedTensorType type, Tensor tensor);
+  /// A constant with these contents before `op`: a weight, or arith.constant
+  /// when it is small or uniform.
+  mlir::Value write(mlir::Operation *op, mlir::RankedTensorType type,
+                    Tensor tensor);
 
 private:
   Program &program;
@@ -53,12 +54,13 @@ private:
 /// arguments, constants, indices, and elements of constant tensors.
 class Body {
 public:
-  /// `isArgument(value)` values are inputs of `run`; null when an op is unknown.
+  /// `isArgument(value)` values are inputs of `run`; null when an op is
+  /// unknown.
   static std::optional<Body> compile(mlir::Block &block, Constants &constants,
                                      Rounding rounding);
 
-  /// Arguments of the block and the iteration's indices to what it yields; false
-  /// when an assert fails or an index is out of range.
+  /// Arguments of the block and the iteration's indices to what it yields;
+  /// false when an assert fails or an index is out of range.
   bool run(llvm::ArrayRef<Scalar> arguments, llvm::ArrayRef<int64_t> indices);
   Scalar yielded(unsigned number) const { return slots[results[number]]; }
 
@@ -75,8 +77,8 @@ private:
   llvm::SmallVector<unsigned> results;
 };
 
-/// All results of a linalg op on constants; nothing when it cannot be computed or
-/// takes more than `maxIterations`.
+/// All results of a linalg op on constants; nothing when it cannot be computed
+/// or takes more than `maxIterations`.
 std::optional<llvm::SmallVector<Tensor>>
 evaluateLinalg(mlir::linalg::LinalgOp op, Constants &constants,
                int64_t maxIterations);

@@ -78,8 +78,8 @@ private:
   bool compileConversion(Operation *op, ArrayRef<unsigned> in, unsigned out);
   bool compileComparison(Operation *op, ArrayRef<unsigned> in, unsigned out);
 
-  template <typename Function> bool unary(ArrayRef<unsigned> in, unsigned out,
-                                          Type type, Function compute) {
+  template <typename Function>
+  bool unary(ArrayRef<unsigned> in, unsigned out, Type type, Function compute) {
     auto round = rounderFor(type);
     body.steps.push_back([=, a = in[0]](Body::Frame &frame) {
       frame.slots[out].real = round(compute(frame.slots[a].real));
@@ -87,8 +87,9 @@ private:
     });
     return true;
   }
-  template <typename Function> bool binary(ArrayRef<unsigned> in, unsigned out,
-                                           Type type, Function compute) {
+  template <typename Function>
+  bool binary(ArrayRef<unsigned> in, unsigned out, Type type,
+              Function compute) {
     auto round = rounderFor(type);
     body.steps.push_back([=, a = in[0], b = in[1]](Body::Frame &frame) {
       frame.slots[out].real =
@@ -97,20 +98,21 @@ private:
     });
     return true;
   }
-  template <typename Function> bool whole(ArrayRef<unsigned> in, unsigned out,
-                                          Type type, Function compute) {
+  template <typename Function>
+  bool whole(ArrayRef<unsigned> in, unsigned out, Type type, Function compute) {
     unsigned width = widthOf(type);
     body.steps.push_back(
         [=, a = in[0], b = in.size() > 1 ? in[1] : in[0]](Body::Frame &frame) {
-          frame.slots[out].whole = wrap(
-              compute(frame.slots[a].whole, frame.slots[b].whole), width);
+          frame.slots[out].whole =
+              wrap(compute(frame.slots[a].whole, frame.slots[b].whole), width);
           return true;
         });
     return true;
   }
   /// Divisions fail where the program would be undefined.
-  template <typename Function> bool division(ArrayRef<unsigned> in, unsigned out,
-                                             Type type, Function compute) {
+  template <typename Function>
+  bool division(ArrayRef<unsigned> in, unsigned out, Type type,
+                Function compute) {
     unsigned width = widthOf(type);
     body.steps.push_back([=, a = in[0], b = in[1]](Body::Frame &frame) {
       int64_t x = frame.slots[a].whole, y = frame.slots[b].whole;
@@ -147,14 +149,15 @@ private:
 
 } // namespace attune::import
 
-/// Rounds to a narrow type; a double computed from two f32 and rounded once is the
-/// f32 result, because 53 bits are more than twice 24.
+/// Rounds to a narrow type; a double computed from two f32 and rounded once is
+/// the f32 result, because 53 bits are more than twice 24.
 std::function<double(double)> BodyCompiler::rounderFor(Type type) const {
   if (rounding == Rounding::None || type.isF64() || !isa<FloatType>(type))
     return [](double value) { return value; };
   if (type.isF32())
     return [](double value) { return double(float(value)); };
-  const llvm::fltSemantics &semantics = cast<FloatType>(type).getFloatSemantics();
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(type).getFloatSemantics();
   return [&semantics](double value) {
     llvm::APFloat rounded(value);
     bool lost;
@@ -249,7 +252,8 @@ bool BodyCompiler::compileOp(Operation *op) {
          compileConversion(op, in, out) || compileComparison(op, in, out);
 }
 
-bool BodyCompiler::compileReal(Operation *op, ArrayRef<unsigned> in, unsigned out) {
+bool BodyCompiler::compileReal(Operation *op, ArrayRef<unsigned> in,
+                               unsigned out) {
   Type type = op->getResult(0).getType();
   auto one = [&](auto compute) {
     return [&, compute](auto) { return unary(in, out, type, compute); };
@@ -294,7 +298,8 @@ bool BodyCompiler::compileReal(Operation *op, ArrayRef<unsigned> in, unsigned ou
   // clang-format on
 }
 
-bool BodyCompiler::compileWhole(Operation *op, ArrayRef<unsigned> in, unsigned out) {
+bool BodyCompiler::compileWhole(Operation *op, ArrayRef<unsigned> in,
+                                unsigned out) {
   Type type = op->getResult(0).getType();
   if (!type.isIntOrIndex())
     return false;
@@ -344,8 +349,9 @@ bool BodyCompiler::compileConversion(Operation *op, ArrayRef<unsigned> in,
     auto round = rounderFor(to);
     body.steps.push_back([=](Body::Frame &frame) {
       int64_t value = frame.slots[source].whole;
-      frame.slots[out].real = round(isSigned ? double(asSigned(value, width))
-                                             : double(asUnsigned(value, width)));
+      frame.slots[out].real =
+          round(isSigned ? double(asSigned(value, width))
+                         : double(asUnsigned(value, width)));
       return true;
     });
     return true;
@@ -377,22 +383,38 @@ static bool compareReal(arith::CmpFPredicate predicate, double a, double b) {
   bool unordered = std::isnan(a) || std::isnan(b);
   using P = arith::CmpFPredicate;
   switch (predicate) {
-  case P::AlwaysFalse: return false;
-  case P::OEQ: return !unordered && a == b;
-  case P::OGT: return !unordered && a > b;
-  case P::OGE: return !unordered && a >= b;
-  case P::OLT: return !unordered && a < b;
-  case P::OLE: return !unordered && a <= b;
-  case P::ONE: return !unordered && a != b;
-  case P::ORD: return !unordered;
-  case P::UEQ: return unordered || a == b;
-  case P::UGT: return unordered || a > b;
-  case P::UGE: return unordered || a >= b;
-  case P::ULT: return unordered || a < b;
-  case P::ULE: return unordered || a <= b;
-  case P::UNE: return unordered || a != b;
-  case P::UNO: return unordered;
-  case P::AlwaysTrue: return true;
+  case P::AlwaysFalse:
+    return false;
+  case P::OEQ:
+    return !unordered && a == b;
+  case P::OGT:
+    return !unordered && a > b;
+  case P::OGE:
+    return !unordered && a >= b;
+  case P::OLT:
+    return !unordered && a < b;
+  case P::OLE:
+    return !unordered && a <= b;
+  case P::ONE:
+    return !unordered && a != b;
+  case P::ORD:
+    return !unordered;
+  case P::UEQ:
+    return unordered || a == b;
+  case P::UGT:
+    return unordered || a > b;
+  case P::UGE:
+    return unordered || a >= b;
+  case P::ULT:
+    return unordered || a < b;
+  case P::ULE:
+    return unordered || a <= b;
+  case P::UNE:
+    return unordered || a != b;
+  case P::UNO:
+    return unordered;
+  case P::AlwaysTrue:
+    return true;
   }
   llvm_unreachable("all predicates are above");
 }
@@ -401,16 +423,26 @@ static bool compareWhole(arith::CmpIPredicate predicate, int64_t a, int64_t b,
                          uint64_t ua, uint64_t ub) {
   using P = arith::CmpIPredicate;
   switch (predicate) {
-  case P::eq: return a == b;
-  case P::ne: return a != b;
-  case P::slt: return a < b;
-  case P::sle: return a <= b;
-  case P::sgt: return a > b;
-  case P::sge: return a >= b;
-  case P::ult: return ua < ub;
-  case P::ule: return ua <= ub;
-  case P::ugt: return ua > ub;
-  case P::uge: return ua >= ub;
+  case P::eq:
+    return a == b;
+  case P::ne:
+    return a != b;
+  case P::slt:
+    return a < b;
+  case P::sle:
+    return a <= b;
+  case P::sgt:
+    return a > b;
+  case P::sge:
+    return a >= b;
+  case P::ult:
+    return ua < ub;
+  case P::ule:
+    return ua <= ub;
+  case P::ugt:
+    return ua > ub;
+  case P::uge:
+    return ua >= ub;
   }
   llvm_unreachable("all predicates are above");
 }

@@ -90,8 +90,8 @@ std::shared_ptr<const Tensor> Constants::read(Value value) {
     return std::make_shared<Tensor>(program.weights.tensor(weight.getIndex()));
   auto type = cast<RankedTensorType>(value.getType());
   auto element = elementTypeOf(type.getElementType());
-  auto tensor = std::make_shared<Tensor>(
-      Tensor::zeros(*element, type.getShape().vec()));
+  auto tensor =
+      std::make_shared<Tensor>(Tensor::zeros(*element, type.getShape().vec()));
   if (Attribute filled = filledValue(op)) {
     Scalar scalar = *scalarOf(filled);
     for (int64_t i = 0, e = tensor->elementCount(); i < e; ++i)
@@ -106,8 +106,7 @@ std::shared_ptr<const Tensor> Constants::read(Value value) {
 
 Value Constants::write(Operation *op, RankedTensorType type, Tensor tensor) {
   auto signature = signatureOf(type);
-  int64_t index =
-      program.weights.add(signature->type, std::move(tensor.bytes));
+  int64_t index = program.weights.add(signature->type, std::move(tensor.bytes));
   OpBuilder builder(op);
   return WeightOp::create(builder, op->getLoc(), type, index,
                           program.weights[index].hash);
@@ -178,7 +177,8 @@ struct Operand {
 } // namespace
 
 /// Next point of the iteration space; false after the last.
-static bool advance(SmallVectorImpl<int64_t> &indices, ArrayRef<int64_t> sizes) {
+static bool advance(SmallVectorImpl<int64_t> &indices,
+                    ArrayRef<int64_t> sizes) {
   for (int64_t d = int64_t(sizes.size()) - 1; d >= 0; --d) {
     if (++indices[d] < sizes[d])
       return true;

@@ -85,8 +85,8 @@ bool Folder::hasConstantOperands(Operation *op) const {
   });
 }
 
-/// A result that is larger than what it is made from costs memory traffic in every
-/// run, where computing it anew may cost nothing.
+/// A result that is larger than what it is made from costs memory traffic in
+/// every run, where computing it anew may cost nothing.
 bool Folder::isSmallEnough(Operation *op) const {
   int64_t in = 0, out = 0;
   for (Value operand : op->getOperands())
@@ -115,7 +115,8 @@ void Folder::fold(Operation *op) {
     return foldReshape(op);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return foldSlice(slice);
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && !isa<linalg::FillOp>(op))
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+      linalgOp && !isa<linalg::FillOp>(op))
     return foldLinalg(linalgOp);
 }
 
@@ -126,7 +127,8 @@ void Folder::foldReshape(Operation *op) {
       source.getDefiningOp<linalg::FillOp>())
     return;
   Tensor tensor = *constants.read(source);
-  tensor.shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape().vec();
+  tensor.shape =
+      cast<RankedTensorType>(op->getResult(0).getType()).getShape().vec();
   replace(op, 0, std::move(tensor));
 }
 
@@ -161,15 +163,16 @@ void Folder::foldLinalg(linalg::LinalgOp op) {
     auto type = cast<RankedTensorType>(op->getResult(0).getType());
     if (moved->get().getDefiningOp<tensor::EmptyOp>())
       return;
-    // result[d] = source[map(d)]: dimension d of the result is the source's at the
-    // place where the map has d.
+    // result[d] = source[map(d)]: dimension d of the result is the source's at
+    // the place where the map has d.
     if (map.isPermutation()) {
       SmallVector<int64_t> order;
       for (AffineExpr expression : inversePermutation(map).getResults())
         order.push_back(cast<AffineDimExpr>(expression).getPosition());
       return replace(op, 0, transpose(*constants.read(moved->get()), order));
     }
-    int64_t elements = cast<RankedTensorType>(moved->get().getType()).getNumElements();
+    int64_t elements =
+        cast<RankedTensorType>(moved->get().getType()).getNumElements();
     if (type.getNumElements() > std::max<int64_t>(elements, 64))
       return;
   }

@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// Broadcasts and transposes: ops that only move elements are taken up by the indexing
-// maps of those who read them, or moved to where they meet their inverse.
+// Broadcasts and transposes: ops that only move elements are taken up by the
+// indexing maps of those who read them, or moved to where they meet their
+// inverse.
 
 #include "CleanUpSteps.h"
 #include "Steps.h"
@@ -25,7 +26,8 @@ static bool isElementwiseGeneric(linalg::GenericOp op) {
          });
 }
 
-/// linalg.add and its kind have fixed maps; as generics they can read a broadcast.
+/// linalg.add and its kind have fixed maps; as generics they can read a
+/// broadcast.
 static void generalizeReadersOfBroadcasts(ModuleOp module) {
   SmallVector<linalg::LinalgOp> named;
   module.walk([&](linalg::LinalgOp op) {
@@ -57,7 +59,8 @@ static bool readSource(linalg::GenericOp op, OpOperand *operand) {
   OpOperand *source = producer ? findMovedInput(producer) : nullptr;
   if (!source || !isa<RankedTensorType>(operand->get().getType()))
     return false;
-  // Transposes of whole tensors stay: how to read them is a question of schedules.
+  // Transposes of whole tensors stay: how to read them is a question of
+  // schedules.
   AffineMap moved = producer.getMatchingIndexingMap(source);
   if (moved.isPermutation())
     return false;
@@ -87,8 +90,8 @@ int64_t import::foldBroadcasts(ModuleOp module) {
 // Batches
 //===----------------------------------------------------------------------===//
 
-/// The right side of a batched product as one matrix: broadcast over the batch, or a
-/// batch of one. The result is the matrix, or null.
+/// The right side of a batched product as one matrix: broadcast over the batch,
+/// or a batch of one. The result is the matrix, or null.
 static Value findSharedMatrix(linalg::BatchMatmulOp op, OpBuilder &builder) {
   Value right = op.getInputs()[1];
   auto type = cast<RankedTensorType>(right.getType());
@@ -100,12 +103,14 @@ static Value findSharedMatrix(linalg::BatchMatmulOp op, OpBuilder &builder) {
   if (!source)
     return {};
   AffineMap map = producer.getMatchingIndexingMap(source);
-  AffineExpr row = builder.getAffineDimExpr(1), column = builder.getAffineDimExpr(2);
+  AffineExpr row = builder.getAffineDimExpr(1),
+             column = builder.getAffineDimExpr(2);
   if (map == AffineMap::get(3, 0, {row, column}, op.getContext()))
     return source->get();
   AffineExpr zero = builder.getAffineConstantExpr(0);
   if (map == AffineMap::get(3, 0, {zero, row, column}, op.getContext()))
-    return tensor::CollapseShapeOp::create(builder, op.getLoc(), source->get(), drop);
+    return tensor::CollapseShapeOp::create(builder, op.getLoc(), source->get(),
+                                           drop);
   return {};
 }
 
@@ -118,7 +123,8 @@ static bool foldBatch(linalg::BatchMatmulOp op) {
   if (!matrix)
     return false;
   SmallVector<ReassociationIndices> rows = {{0, 1}, {2}};
-  Value left = tensor::CollapseShapeOp::create(builder, loc, op.getInputs()[0], rows);
+  Value left =
+      tensor::CollapseShapeOp::create(builder, loc, op.getInputs()[0], rows);
   Value init = op.getOutputs()[0];
   SmallVector<OpFoldResult> shape = tensor::getMixedSizes(builder, loc, init);
   Value flat = tensor::CollapseShapeOp::create(builder, loc, init, rows);
@@ -143,8 +149,8 @@ int64_t import::foldBatches(ModuleOp module) {
 // Transposes
 //===----------------------------------------------------------------------===//
 
-/// The transpose that computes this value, as the map from its result's indices to
-/// those of its source; null for anything else.
+/// The transpose that computes this value, as the map from its result's indices
+/// to those of its source; null for anything else.
 static AffineMap transposeMap(Value value, Value &source) {
   auto producer = value.getDefiningOp<linalg::LinalgOp>();
   OpOperand *input = producer ? findMovedInput(producer) : nullptr;
@@ -195,7 +201,8 @@ struct Sink {
 } // namespace
 
 static std::optional<Sink> findSink(linalg::GenericOp op) {
-  if (!isElementwiseGeneric(op) || findMovedInput(op) || op->getNumResults() != 1 ||
+  if (!isElementwiseGeneric(op) || findMovedInput(op) ||
+      op->getNumResults() != 1 ||
       op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)) ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isPermutation() ||
       op.hasIndexSemantics())
@@ -244,9 +251,9 @@ static void sinkBelow(const Sink &sink) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   Value empty =
       tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
-  auto moved = linalg::GenericOp::create(builder, loc, TypeRange(empty.getType()),
-                                         inputs, empty, maps,
-                                         op.getIteratorTypesArray());
+  auto moved = linalg::GenericOp::create(
+      builder, loc, TypeRange(empty.getType()), inputs, empty, maps,
+      op.getIteratorTypesArray());
   moved.getRegion().takeBody(op.getRegion());
   AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   op->getResult(0).replaceAllUsesWith(

@@ -64,7 +64,8 @@ static bool isMultiplyAccumulate(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
     return false;
-  auto add = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  auto add =
+      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
   if (!add)
     return false;
   Value accumulator = body->getArgument(2);
@@ -79,18 +80,21 @@ static bool isMultiplyAccumulate(linalg::LinalgOp op) {
       value = extend.getIn();
     return value;
   };
-  Value left = argumentOf(multiply.getLhs()), right = argumentOf(multiply.getRhs());
+  Value left = argumentOf(multiply.getLhs()),
+        right = argumentOf(multiply.getRhs());
   return (left == body->getArgument(0) && right == body->getArgument(1)) ||
          (left == body->getArgument(1) && right == body->getArgument(0));
 }
 
-/// A dimension of the result that the filter has too, and the filter is constant.
+/// A dimension of the result that the filter has too, and the filter is
+/// constant.
 bool ScaleFolder::findRoot(linalg::LinalgOp op, Chain &chain) {
   if (!op.getNumReductionLoops() || op->getNumResults() != 1 ||
       !op.hasPureTensorSemantics() || !isMultiplyAccumulate(op))
     return false;
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!type || !(type.getElementType().isF32() || type.getElementType().isF64()))
+  if (!type ||
+      !(type.getElementType().isF32() || type.getElementType().isF64()))
     return false;
   AffineMap resultMap = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
   for (OpOperand *operand : op.getDpsInputOperands()) {
@@ -105,7 +109,8 @@ bool ScaleFolder::findRoot(linalg::LinalgOp op, Chain &chain) {
         if (!dim || map.getResult(f) != dim || type.isDynamicDim(d))
           continue;
         // Of several (a batch of filters), the one with the most channels.
-        if (chain.filter && type.getDimSize(d) <= type.getDimSize(chain.channelDim))
+        if (chain.filter &&
+            type.getDimSize(d) <= type.getDimSize(chain.channelDim))
           continue;
         chain.filter = operand;
         chain.filterDim = f;
@@ -235,7 +240,8 @@ ScaleFolder::evaluateLink(linalg::GenericOp link, OpOperand &use,
   return result;
 }
 
-bool ScaleFolder::addLink(Chain &chain, linalg::GenericOp link, OpOperand &use) {
+bool ScaleFolder::addLink(Chain &chain, linalg::GenericOp link,
+                          OpOperand &use) {
   if (link.getNumReductionLoops() || link->getNumResults() != 1 ||
       !link.hasPureTensorSemantics() || !link.isDpsInput(&use) ||
       link.payloadUsesValueFromOperand(link.getDpsInitOperand(0)) ||
@@ -262,7 +268,8 @@ bool ScaleFolder::addLink(Chain &chain, linalg::GenericOp link, OpOperand &use) 
 
 Value ScaleFolder::scaleFilter(Chain &chain) {
   Value filter = chain.filter->get();
-  if (llvm::all_of(chain.channels, [](const Affine &c) { return c.scale == 1; }))
+  if (llvm::all_of(chain.channels,
+                   [](const Affine &c) { return c.scale == 1; }))
     return filter;
   Tensor tensor = *constants.read(filter);
   int64_t inner = 1;
@@ -277,7 +284,8 @@ Value ScaleFolder::scaleFilter(Chain &chain) {
 
 Value ScaleFolder::addShift(Chain &chain, OpBuilder &builder, Value result,
                             Value empty) {
-  if (llvm::all_of(chain.channels, [](const Affine &c) { return c.shift == 0; }))
+  if (llvm::all_of(chain.channels,
+                   [](const Affine &c) { return c.shift == 0; }))
     return result;
   Location loc = chain.root->getLoc();
   auto type = cast<RankedTensorType>(result.getType());
@@ -289,16 +297,16 @@ Value ScaleFolder::addShift(Chain &chain, OpBuilder &builder, Value result,
       chain.root, RankedTensorType::get(shifts.shape, type.getElementType()),
       std::move(shifts));
   AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
-  AffineMap channel = AffineMap::get(type.getRank(), 0,
-                                     builder.getAffineDimExpr(chain.channelDim));
+  AffineMap channel = AffineMap::get(
+      type.getRank(), 0, builder.getAffineDimExpr(chain.channelDim));
   SmallVector<utils::IteratorType> loops(type.getRank(),
                                          utils::IteratorType::parallel);
   return linalg::GenericOp::create(
              builder, loc, TypeRange(type), ValueRange{result, bias}, empty,
              ArrayRef<AffineMap>{identity, channel, identity}, loops,
              [](OpBuilder &body, Location loc, ValueRange arguments) {
-               Value sum = arith::AddFOp::create(body, loc, arguments[0],
-                                                 arguments[1]);
+               Value sum =
+                   arith::AddFOp::create(body, loc, arguments[0], arguments[1]);
                linalg::YieldOp::create(body, loc, sum);
              })
       .getResult(0);
@@ -317,10 +325,9 @@ bool ScaleFolder::rewrite(Chain &chain) {
   Value empty = tensor::EmptyOp::create(
       builder, loc, tensor::getMixedSizes(builder, loc, oldInit),
       type.getElementType());
-  Value zero = arith::ConstantOp::create(builder, loc,
-                                         builder.getZeroAttr(type.getElementType()));
-  Value init =
-      linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getZeroAttr(type.getElementType()));
+  Value init = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
   Value filter = scaleFilter(chain);
 
   IRMapping same;
@@ -346,7 +353,8 @@ int64_t ScaleFolder::run(ModuleOp module) {
     while (end.hasOneUse()) {
       OpOperand &use = *end.use_begin();
       auto link = dyn_cast<linalg::GenericOp>(use.getOwner());
-      if (!link || link->getBlock() != op->getBlock() || !addLink(chain, link, use))
+      if (!link || link->getBlock() != op->getBlock() ||
+          !addLink(chain, link, use))
         break;
       end = link->getResult(0);
     }

@@ -116,12 +116,18 @@ void Follower::visitYield(Operation *yield, OpOperand &use) {
 /// Also of a body's argument that reads a constant tensor.
 static bool isConstant(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto op = dyn_cast_or_null<linalg::LinalgOp>(argument.getOwner()->getParentOp());
+    auto op =
+        dyn_cast_or_null<linalg::LinalgOp>(argument.getOwner()->getParentOp());
     if (!op)
       return false;
     value = op->getOperand(argument.getArgNumber());
   }
-  return matchPattern(value, m_Constant());
+  if (matchPattern(value, m_Constant()))
+    return true;
+  // An epsilon may be converted where it is used.
+  Operation *op = value.getDefiningOp();
+  return op && op->getNumOperands() && op->getNumRegions() == 0 && isPure(op) &&
+         llvm::all_of(op->getOperands(), isConstant);
 }
 
 void Follower::visitScalar(Operation *op, OpOperand &use) {
@@ -133,8 +139,8 @@ void Follower::visitScalar(Operation *op, OpOperand &use) {
     return;
   }
   if (isa<arith::MulFOp, arith::AddFOp>(op)) {
-    // A constant factor (n / (n - 1)) or term (an epsilon) does not change what the
-    // weight is; with anything else it becomes part of the signal.
+    // A constant factor (n / (n - 1)) or term (an epsilon) does not change what
+    // the weight is; with anything else it becomes part of the signal.
     if (isConstant(op->getOperand(1 - use.getOperandNumber())))
       reach(op->getResult(0));
     else
@@ -142,11 +148,11 @@ void Follower::visitScalar(Operation *op, OpOperand &use) {
     return;
   }
   // Elementwise and conversions keep the meaning of a value.
-  if (isa<arith::ExtFOp, arith::TruncFOp, arith::MaximumFOp,
-          arith::MaxNumFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp,
-          arith::IndexCastOp, arith::IndexCastUIOp, arith::AddIOp,
-          arith::SubIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
-          arith::MinUIOp, arith::RemSIOp, arith::RemUIOp>(op) ||
+  if (isa<arith::ExtFOp, arith::TruncFOp, arith::MaximumFOp, arith::MaxNumFOp,
+          arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp,
+          arith::IndexCastUIOp, arith::AddIOp, arith::SubIOp, arith::MaxSIOp,
+          arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::RemSIOp,
+          arith::RemUIOp>(op) ||
       (isa<arith::SelectOp>(op) && use.getOperandNumber() > 0))
     reach(op->getResult(0));
 }

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -77,7 +78,7 @@ importBuffer(MLIRContext &context, std::unique_ptr<llvm::MemoryBuffer> buffer,
   context.loadDialect<AttuneDialect, arith::ArithDialect, linalg::LinalgDialect,
                       tensor::TensorDialect, memref::MemRefDialect,
                       bufferization::BufferizationDialect, math::MathDialect,
-                      scf::SCFDialect>();
+                      scf::SCFDialect, complex::ComplexDialect>();
   Program program;
   program.file = file.str();
   auto module = parseModule(context, std::move(buffer), file);
@@ -101,6 +102,8 @@ importBuffer(MLIRContext &context, std::unique_ptr<llvm::MemoryBuffer> buffer,
   if (Error error = checkDialects(*program.module, file))
     return std::move(error);
   if (Error error = liftBuffers(program))
+    return std::move(error);
+  if (Error error = splitComplex(program))
     return std::move(error);
   if (Error error = simplify(*program.module, file))
     return std::move(error);

@@ -104,7 +104,7 @@ Expected<InputSpec> attune::parseInputSpec(StringRef text) {
     if (mark == ':')
       part = rest.take_until([](char c) { return c == '='; });
     else if (rest.starts_with("random:"))
-      part = rest.take_front(7 + rest.drop_front(7).find_first_of(":="));
+      part = rest.take_front(rest.find_first_of(":=", strlen("random:")));
     else
       part = rest.take_until([](char c) { return c == ':'; });
     rest = rest.drop_front(part.size());

@@ -13,6 +13,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 
@@ -95,31 +96,42 @@ Error WeightStore::write(StringRef path) const {
   llvm::raw_string_ostream(text) << llvm::json::Value(
       llvm::json::Object{{"version", 1}, {"weights", std::move(table)}});
 
-  Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &out) -> Error {
-    uint64_t at = 0;
-    for (const Entry &entry : entries) {
-      out.write_zeros(entry.weight.offset - at);
-      out.write(entry.bytes.data(), entry.bytes.size());
-      at = entry.weight.offset + entry.bytes.size();
-    }
-    out << text;
-    char length[8];
-    llvm::support::endian::write64le(length, text.size());
-    out.write(length, sizeof(length));
-    out << magic;
-    // A full disk shows only when the bytes are really written.
-    out.flush();
-    auto &file = static_cast<llvm::raw_fd_ostream &>(out);
-    if (std::error_code code = file.error()) {
-      file.clear_error();
-      return llvm::errorCodeToError(code);
-    }
-    return Error::success();
-  });
-  if (error)
+  auto failed = [&](std::error_code code) {
     return makeError("{0}: cannot write the weights: {1}", path,
-                     llvm::toString(std::move(error)));
-  return Error::success();
+                     code.message());
+  };
+  // A device or pipe is written as it is; a file appears when it is complete.
+  bool direct =
+      llvm::sys::fs::exists(path) && !llvm::sys::fs::is_regular_file(path);
+  std::string temporary =
+      direct ? path.str()
+             : llvm::formatv("{0}.{1}.tmp", path,
+                             llvm::sys::Process::getProcessId())
+                   .str();
+  std::error_code code;
+  llvm::raw_fd_ostream out(temporary, code);
+  if (code)
+    return failed(code);
+  uint64_t at = 0;
+  for (const Entry &entry : entries) {
+    out.write_zeros(entry.weight.offset - at);
+    out.write(entry.bytes.data(), entry.bytes.size());
+    at = entry.weight.offset + entry.bytes.size();
+  }
+  char length[8];
+  llvm::support::endian::write64le(length, text.size());
+  out << text << StringRef(length, sizeof(length)) << magic;
+  // A full disk shows only when the bytes are really written.
+  out.close();
+  code = out.error();
+  out.clear_error();
+  if (!code && !direct)
+    code = llvm::sys::fs::rename(temporary, path);
+  if (!code)
+    return Error::success();
+  if (!direct)
+    llvm::sys::fs::remove(temporary);
+  return failed(code);
 }
 
 static Expected<llvm::json::Array> readTable(StringRef file, StringRef path) {

@@ -6,10 +6,12 @@
 
 // For the tests of this folder: imports a program and prints what came of it.
 //   attune-import FILE [--clean-up] [--entry=NAME] [--no-module] [--weights=N]
+//                 [--inline-weights] [--weights-file=PATH]
 
 #include "attune/Dialect/Attune.h"
 #include "attune/Import/CleanUp.h"
 #include "attune/Import/Program.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -26,6 +28,30 @@ static llvm::cl::opt<std::string> weightsFile("weights-file");
 static llvm::cl::opt<int>
     weightValues("weights",
                  llvm::cl::desc("print so many values of each weight"));
+
+static llvm::cl::opt<bool>
+    inlineWeights("inline-weights",
+                  llvm::cl::desc("print weights as constants, for mlir-opt"));
+
+static void putWeightsBack(Program &program) {
+  llvm::SmallVector<WeightOp> ops;
+  program.module->walk([&](WeightOp op) { ops.push_back(op); });
+  for (WeightOp op : ops) {
+    auto type = llvm::cast<mlir::RankedTensorType>(op.getType());
+    llvm::ArrayRef<char> bytes = program.weights.bytes(op.getIndex());
+    mlir::DenseElementsAttr value;
+    if (type.getElementType().isInteger(1))
+      value = mlir::DenseElementsAttr::get(
+          type, llvm::SmallVector<bool>(bytes.begin(), bytes.end()));
+    else
+      value = mlir::DenseElementsAttr::getFromRawBuffer(type, bytes);
+    mlir::OpBuilder builder(op);
+    mlir::Value constant =
+        mlir::arith::ConstantOp::create(builder, op.getLoc(), value);
+    op.getResult().replaceAllUsesWith(constant);
+    op->erase();
+  }
+}
 
 static void printValue(const ValueSignature &value) {
   llvm::outs() << " " << toString(value.type)
@@ -76,6 +102,8 @@ int main(int argc, char **argv) {
       llvm::outs() << llvm::formatv(" {0:f4}", tensor.at(at));
     llvm::outs() << "\n";
   }
+  if (inlineWeights)
+    putWeightsBack(*program);
   if (!noModule)
     llvm::outs() << **program->module << "\n";
   if (!weightsFile.empty())
