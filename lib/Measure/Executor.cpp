@@ -96,6 +96,17 @@ Expected<RunResult> LocalExecutor::run(const RunJob &job,
   return run;
 }
 
+Expected<Signature> LocalExecutor::signature(llvm::StringRef library) {
+  Expected<JobResult> result =
+      worker.call(json::Object{{"kind", "signature"}, {"library", library}});
+  if (!result)
+    return result.takeError();
+  if (result->outcome != Outcome::Ok)
+    return makeError("{0}: {1}", library, result->reason);
+  return signatureFromJSON(
+      result->answer.getString("signature").value_or(""));
+}
+
 Expected<std::string> attune::findRunner() {
   // Any address of this program serves; LLVM reads /proc/self/exe.
   static int here;

@@ -153,6 +153,10 @@ Expected<std::unique_ptr<Library>> Library::open(StringRef path) {
   return library;
 }
 
+std::string Library::getSignatureText() const {
+  return functions->signature();
+}
+
 Library::~Library() {
   if (program)
     functions->destroy(program);

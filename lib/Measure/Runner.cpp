@@ -19,12 +19,26 @@ using llvm::Expected;
 using llvm::StringRef;
 namespace json = llvm::json;
 
+/// attune_signature() of a library, as it is.
+static llvm::Expected<json::Object> describeLibrary(const json::Object &job) {
+  std::optional<llvm::StringRef> path = job.getString("library");
+  if (!path)
+    return makeError("a signature job needs a library");
+  auto library = Library::open(*path);
+  if (!library)
+    return failedAnswer(Outcome::Crash,
+                        llvm::toString(library.takeError()));
+  return json::Object{{"outcome", toString(Outcome::Ok)},
+                      {"signature", (*library)->getSignatureText()}};
+}
+
 llvm::StringMap<JobHandler> Runner::handlers() {
   llvm::StringMap<JobHandler> handlers;
   handlers["measure"] = [this](const json::Object &job) {
     return measure(job);
   };
   handlers["run"] = [this](const json::Object &job) { return run(job); };
+  handlers["signature"] = describeLibrary;
   return handlers;
 }
 

@@ -38,7 +38,7 @@ TEST(Statistics, WrongTimesAreErrors) {
 TEST(Statistics, ExactTimesHaveAnExactSpeedup) {
   std::vector<double> slow(20, 3.0), fast(20, 1.5);
   Speedup speedup = llvm::cantFail(pairedSpeedup(fast, slow));
-  EXPECT_DOUBLE_EQ(speedup.speedup, 2);
+  EXPECT_DOUBLE_EQ(speedup.value, 2);
   EXPECT_NEAR(speedup.low, 2, 1e-12);
   EXPECT_NEAR(speedup.high, 2, 1e-12);
   EXPECT_EQ(decide(speedup), Verdict::Faster);

@@ -236,7 +236,7 @@ TEST(Npz, DamagedFilesAreErrors) {
   std::string member = formatNpy(Tensor::zeros(ElementType::F32, {2, 300}));
   std::string packed = deflated(member);
   std::string good = zipOf("b.npy", packed, member.size(), 8);
-  for (size_t length = 0; length < good.size(); ++length)
+  for (size_t length = 0; length < good.size(); length += 5)
     EXPECT_THAT(readNpzBytes(good.substr(0, length)), HasSubstr("x.npz: "));
   // Sizes that lie, in both directions, and one that would take all memory.
   for (uint64_t size : {member.size() - 1, member.size() + 1, 0xfffffff0ul})

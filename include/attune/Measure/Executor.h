@@ -11,6 +11,7 @@
 #define ATTUNE_MEASURE_EXECUTOR_H
 
 #include "attune/Measure/Jobs.h"
+#include "attune/Measure/Library.h"
 #include "attune/Measure/Worker.h"
 
 namespace attune {
@@ -26,6 +27,9 @@ public:
                                               const Limits &limits) = 0;
   virtual llvm::Expected<RunResult> run(const RunJob &job,
                                         const Limits &limits) = 0;
+  /// The entries and dispatches of a compiled library, which is a stranger's
+  /// until it was asked; an error when it is none or dies.
+  virtual llvm::Expected<Signature> signature(llvm::StringRef library) = 0;
 };
 
 /// Runs in one attune-runner process, replaced when it is not healthy. Use it
@@ -41,6 +45,8 @@ public:
                                       const Limits &limits) override;
   llvm::Expected<RunResult> run(const RunJob &job,
                                 const Limits &limits) override;
+
+  llvm::Expected<Signature> signature(llvm::StringRef library) override;
 
   /// The process behind it, for a fresh start before a final comparison (stop).
   WorkerProcess &getWorker() { return worker; }

@@ -45,6 +45,8 @@ public:
   ~Library();
 
   const Signature &getSignature() const { return signature; }
+  /// The JSON it was read from.
+  std::string getSignatureText() const;
 
   /// attune_run; an error is attune_error's text.
   llvm::Error run(const std::string &entry, llvm::ArrayRef<AttuneTensor> inputs,

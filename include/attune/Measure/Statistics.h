@@ -26,7 +26,7 @@ double quantile(llvm::ArrayRef<double> values, double fraction);
 /// Baseline time divided by candidate time, above 1 is faster, and the interval
 /// that holds it with 95 %.
 struct Speedup {
-  double speedup = 1;
+  double value = 1;
   double low = 1;
   double high = 1;
 };
