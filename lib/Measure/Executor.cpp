@@ -103,8 +103,7 @@ Expected<Signature> LocalExecutor::signature(llvm::StringRef library) {
     return result.takeError();
   if (result->outcome != Outcome::Ok)
     return makeError("{0}: {1}", library, result->reason);
-  return signatureFromJSON(
-      result->answer.getString("signature").value_or(""));
+  return signatureFromJSON(result->answer.getString("signature").value_or(""));
 }
 
 Expected<std::string> attune::findRunner() {

@@ -153,9 +153,7 @@ Expected<std::unique_ptr<Library>> Library::open(StringRef path) {
   return library;
 }
 
-std::string Library::getSignatureText() const {
-  return functions->signature();
-}
+std::string Library::getSignatureText() const { return functions->signature(); }
 
 Library::~Library() {
   if (program)

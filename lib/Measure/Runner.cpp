@@ -26,8 +26,7 @@ static llvm::Expected<json::Object> describeLibrary(const json::Object &job) {
     return makeError("a signature job needs a library");
   auto library = Library::open(*path);
   if (!library)
-    return failedAnswer(Outcome::Crash,
-                        llvm::toString(library.takeError()));
+    return failedAnswer(Outcome::Crash, llvm::toString(library.takeError()));
   return json::Object{{"outcome", toString(Outcome::Ok)},
                       {"signature", (*library)->getSignatureText()}};
 }
