@@ -91,7 +91,9 @@ bool findRegion(Candidate &candidate) {
 
 std::optional<Candidate> findCandidate(Operation *operation, LoopRole panel) {
   auto op = dyn_cast<linalg::GenericOp>(operation);
-  if (!op)
+  // Without a reduction over channels every element is read once: no gain.
+  if (!op || (classify(op) != OpClass::Contraction &&
+              classify(op) != OpClass::Convolution))
     return std::nullopt;
   for (OpOperand *operand : op.getDpsInputOperands()) {
     auto dim = panelDim(op, *operand, panel);

@@ -21,12 +21,28 @@ static std::optional<unsigned> findRole(linalg::LinalgOp op, LoopRole role) {
   return std::nullopt;
 }
 
+/// One step at a time along every reduction: the lanes run along N.
+static LogicalResult stepReductions(RewriterBase &rewriter,
+                                    linalg::LinalgOp op) {
+  TileOptions options;
+  options.sizes.assign(op.getNumLoops(), 0);
+  for (auto [loop, iterator] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (iterator == utils::IteratorType::reduction) {
+      options.sizes[loop] = 1;
+      options.order.push_back(loop);
+    }
+  return success(succeeded(tileAndFuse(rewriter, op, options)));
+}
+
 LogicalResult attune::tileReduction(RewriterBase &rewriter,
                                     linalg::LinalgOp op, int64_t lanes) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto k = findRole(op, LoopRole::K);
-  if (!k || op.getNumReductionLoops() == 0 || findRole(op, LoopRole::N) ||
-      !isa<PartialReductionOpInterface>(op.getOperation()))
+  if (op.getNumReductionLoops() == 0)
+    return success();
+  if (findRole(op, LoopRole::N))
+    return stepReductions(rewriter, op);
+  if (!k || !isa<PartialReductionOpInterface>(op.getOperation()))
     return success();
   int64_t extent = loopExtents(op)[*k];
   if (extent < 0 || extent <= lanes)

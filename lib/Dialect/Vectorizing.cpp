@@ -136,11 +136,12 @@ void rewrite(RewriterBase &rewriter, Operation *scope, AddPatterns add) {
   (void)applyPatternsGreedily(scope, std::move(patterns), config);
 }
 
+/// Slices of slices stay: merged, a tile of a part of the result would be cut
+/// from the whole beside the part, and bufferization would copy.
 void cleanUp(RewriterBase &rewriter, Operation *scope) {
   rewrite(rewriter, scope, [](RewritePatternSet &patterns) {
     tensor::populateFoldTensorSubsetOpPatterns(patterns);
     tensor::populateReassociativeReshapeFoldingPatterns(patterns);
-    tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
   });
   DominanceInfo dominance;
   eliminateCommonSubExpressions(rewriter, dominance, scope);
@@ -152,15 +153,18 @@ void simplifyVectors(RewriterBase &rewriter, Operation *scope) {
     vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
     vector::populateCastAwayVectorLeadingOneDimPatterns(patterns);
     tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
-    tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
   });
 }
 
-void hoist(RewriterBase &rewriter, Operation *scope) {
+void hoistSubsets(RewriterBase &rewriter, Operation *scope) {
   SmallVector<LoopLikeOpInterface> loops;
   scope->walk([&](LoopLikeOpInterface loop) { loops.push_back(loop); });
   for (LoopLikeOpInterface loop : loops)
     hoistLoopInvariantSubsets(rewriter, loop);
+}
+
+void hoist(RewriterBase &rewriter, Operation *scope) {
+  hoistSubsets(rewriter, scope);
   scope->walk([&](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
   rewrite(rewriter, scope, [](RewritePatternSet &patterns) {
     tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
@@ -185,6 +189,10 @@ LogicalResult attune::vectorizeSmall(RewriterBase &rewriter, Operation *scope,
     if (succeeded(vectorized))
       rewriter.replaceOp(op, vectorized->replacements);
   }
+  // Slices leave the loops first: folding them into transfers can leave a read
+  // and a write of one accumulator in different forms.
+  cleanUp(rewriter, scope);
+  hoistSubsets(rewriter, scope);
   simplifyVectors(rewriter, scope);
   hoist(rewriter, scope);
   return success();

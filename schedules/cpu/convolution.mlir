@@ -47,7 +47,7 @@ module attributes {transform.with_named_sequence, attune.priority = 90 : i64} {
     // [0, 1]: along n outside, m inside.
     %order = transform.tune.knob<"order"> = array<i64: 0, 1> from options = #attune.permutation<2> -> !transform.any_param
     // Whether weights are packed into panels.
-    %pack = transform.tune.knob<"pack"> = false from options = [true, false] -> !transform.any_param
+    %pack = transform.tune.knob<"pack"> = true from options = [true, false] -> !transform.any_param
     transform.smt.constrain_params(%m_tile, %n_tile, %element_bytes, %vector_bytes, %vector_registers)
         {attune.why = "the register tile needs more registers than there are"}
         : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> () {

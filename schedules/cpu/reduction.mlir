@@ -28,8 +28,6 @@ module attributes {transform.with_named_sequence, attune.priority = 60 : i64} {
     %rows = transform.tune.knob<"rows"> = 1 from options = [1, 2, 4, 8] -> !transform.param<i64>
     // Vectors side by side.
     %vectors = transform.tune.knob<"vectors"> = 4 from options = [1, 2, 4, 8] -> !transform.param<i64>
-    // Steps of a reduction that is not vectorised.
-    %k_unroll = transform.tune.knob<"k_unroll"> = 1 from options = [1, 2, 4] -> !transform.param<i64>
     transform.smt.constrain_params(%rows, %vectors) {attune.why = "more accumulators than registers"}
         : (!transform.param<i64>, !transform.param<i64>) -> () {
     ^bb0(%r: !smt.int, %v: !smt.int):
@@ -46,13 +44,10 @@ module attributes {transform.with_named_sequence, attune.priority = 60 : i64} {
     %outer = transform.attune.tile %last loops ["batch", "m"] sizes(%one, %rows) threads(%threads)
         {fuse = ["all"]} : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
     %ops = transform.structured.match interface{LinalgOp} in %func : (!transform.any_op) -> !transform.any_op
-    transform.attune.tile_reduction %ops lanes(%width) : (!transform.any_op, !transform.param<i64>) -> ()
-    %rest = transform.structured.match interface{LinalgOp} in %func : (!transform.any_op) -> !transform.any_op
-    %tiles = transform.attune.tile %rest loops ["batch", "m", "n"] sizes(%one, %rows, %width)
-        {fuse = ["init"]} : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
-    %root = transform.structured.match attributes {attune.kind = "root"} in %func : (!transform.any_op) -> !transform.any_op
-    %steps = transform.attune.tile %root loops ["window"] sizes(%one)
-         : (!transform.any_op, !transform.param<i64>) -> !transform.any_op
+    %tiles = transform.attune.tile %ops loops ["batch", "m", "n"] sizes(%one, %rows, %width)
+        : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
+    %reductions = transform.structured.match interface{LinalgOp} in %func : (!transform.any_op) -> !transform.any_op
+    transform.attune.tile_reduction %reductions lanes(%width) : (!transform.any_op, !transform.param<i64>) -> ()
     transform.attune.vectorize %func : !transform.any_op
     transform.yield
   }

@@ -117,8 +117,9 @@ def AttuneTransform_TileReductionOp
   let summary = "Reduces K as `lanes` partial results side by side";
   let description = [{
     The loop of role K runs in steps of `lanes`; the partial results are
-    combined at its end. Targets with a loop N stay as they are (there the lanes
-    run along N), and so do those without a neutral element.
+    combined at its end. Targets with a loop N, along which the lanes run, go
+    through their reductions step by step instead. Ops without a neutral element
+    stay as they are.
   }];
   let arguments = (ins TransformHandleTypeInterface:$target,
                        TransformParamTypeInterface:$lanes);

@@ -64,8 +64,9 @@ mlir::LogicalResult packOperand(mlir::RewriterBase &rewriter,
                                 LoopRole panel, int64_t lanes, bool parallel);
 
 /// Turns the reduction of `op` along its K loop into one over `lanes` partial
-/// results side by side, combined at the end. Leaves alone what has no neutral
-/// element or is shorter than `lanes`.
+/// results side by side, combined at the end; an op with a loop N steps along its
+/// reductions instead. Leaves alone what has no neutral element or is shorter
+/// than `lanes`.
 mlir::LogicalResult tileReduction(mlir::RewriterBase &rewriter,
                                   mlir::linalg::LinalgOp op, int64_t lanes);
 
