@@ -45,6 +45,7 @@ public:
 private:
   bool findRoot(linalg::LinalgOp op, Chain &chain);
   bool readInit(Chain &chain);
+  bool readConstantInit(Chain &chain, Value init);
   bool addLink(Chain &chain, linalg::GenericOp link, OpOperand &use);
   std::optional<std::vector<Affine>> evaluateLink(linalg::GenericOp link,
                                                   OpOperand &use,
@@ -123,6 +124,24 @@ bool ScaleFolder::findRoot(linalg::LinalgOp op, Chain &chain) {
   return chain.filter;
 }
 
+/// A constant with one value for each channel.
+bool ScaleFolder::readConstantInit(Chain &chain, Value init) {
+  std::shared_ptr<const Tensor> tensor = constants.read(init);
+  int64_t inner = 1, channels = chain.channels.size();
+  for (size_t d = chain.channelDim + 1; d < tensor->shape.size(); ++d)
+    inner *= tensor->shape[d];
+  for (int64_t i = 0, e = tensor->elementCount(); i < e; ++i) {
+    double value = tensor->at(i);
+    Affine &channel = chain.channels[i / inner % channels];
+    if (i < inner * channels && i % inner == 0)
+      channel.shift = value;
+    else if (!(channel.shift == value))
+      return false;
+  }
+  chain.biasInInit = true;
+  return true;
+}
+
 /// The initial value: zero, or a bias for each channel.
 bool ScaleFolder::readInit(Chain &chain) {
   Value init = chain.root.getDpsInits()[0];
@@ -139,6 +158,9 @@ bool ScaleFolder::readInit(Chain &chain) {
     chain.biasInInit = value->real != 0;
     return true;
   }
+  if (isa_and_nonnull<arith::ConstantOp, WeightOp>(op) &&
+      constants.isConstant(init))
+    return readConstantInit(chain, init);
   auto broadcast = dyn_cast_or_null<linalg::LinalgOp>(op);
   OpOperand *source = broadcast ? findMovedInput(broadcast) : nullptr;
   if (!source)

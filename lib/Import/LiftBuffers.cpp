@@ -356,7 +356,7 @@ SmallVector<unsigned> Lifter::lift() {
   oldBody->erase();
   function.setFunctionType(builder.getFunctionType(
       body->getArgumentTypes(), body->getTerminator()->getOperandTypes()));
-  function.setAllResultAttrs(ArrayRef<DictionaryAttr>());
+  function.removeResAttrsAttr();
   return writtenArguments;
 }
 
