@@ -90,7 +90,10 @@ LogicalResult MatchOp::verify() {
 DiagnosedSilenceableFailure MatchOp::apply(TransformRewriter &,
                                            TransformResults &,
                                            TransformState &state) {
-  for (Operation *op : state.getPayloadOps(getTarget())) {
+  auto targets = llvm::to_vector(state.getPayloadOps(getTarget()));
+  if (targets.empty())
+    return emitSilenceableError() << "no single op makes all results";
+  for (Operation *op : targets) {
     OpClass opClass = classify(op);
     StringRef found = attune::toString(opClass);
     if (opClass == OpClass::Contraction &&

@@ -93,7 +93,7 @@ struct ApplySchedulePass
                      llvm::cl::desc("Run @lower, not @schedule"),
                      llvm::cl::init(false)};
   Option<bool> show{*this, "print-config",
-                    llvm::cl::desc("Say on stderr which configuration"),
+                    llvm::cl::desc("Say on the function which configuration"),
                     llvm::cl::init(false)};
 
 private:
@@ -124,8 +124,9 @@ private:
     if (llvm::Error error = override(*configuration))
       return error;
     if (show)
-      llvm::errs() << function.getName() << ": " << toString(*configuration)
-                   << "\n";
+      function->setAttr(
+          "attune.applied",
+          StringAttr::get(function.getContext(), toString(*configuration)));
     if (!lower)
       return schedule->apply(function, *configuration, target, threads);
     auto bindings = Schedule::bindProblem(function, target, threads);

@@ -1,0 +1,45 @@
+// RUN: attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3" | FileCheck %s
+// RUN: attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3 schedule=contraction_packed config=pack_a=true;m_tile=4" | FileCheck %s --check-prefix=PACKA
+// RUN: attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver4 threads=2" | FileCheck %s --check-prefix=WIDE
+// RUN: not attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3 schedule=contraction_packed config=m_tile=16" 2>&1 | FileCheck %s --check-prefix=REGS
+// RUN: not attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3 schedule=contraction_packed config=m_tile=99" 2>&1 | FileCheck %s --check-prefix=DOMAIN
+// RUN: not attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3 schedule=contraction_packed config=m_title=6" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3 schedule=reduction" 2>&1 | FileCheck %s --check-prefix=MISFIT
+
+// REGS: constraint violated: the register tile needs whole vectors that fit the registers
+// DOMAIN: knob 'm_tile': 99 is not in #attune.range<1, 16>
+// UNKNOWN: schedule 'contraction_packed' has no knob 'm_title'
+// MISFIT: the root op is of class 'contraction'
+
+// The epilogue sits on the register tile, the accumulators stay in registers
+// through all of k, and the result goes straight to its destination.
+// CHECK-LABEL: func.func @bias_relu
+// CHECK-SAME: %[[OUT:[a-z0-9]+]]: tensor<96x64xf32>)
+// CHECK: tensor.empty() : tensor<4x128x16xf32>
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[OUT]])
+// CHECK: scf.for {{.*}} -> (vector<6x16xf32>)
+// CHECK: vector.contract {{.*}} into vector<6x16xf32>
+// CHECK: arith.addf {{.*}} : vector<6x16xf32>
+// CHECK: arith.maximumf {{.*}} : vector<6x16xf32>
+// CHECK: vector.transfer_write {{.*}} : vector<6x16xf32>, tensor<96x64xf32>
+// CHECK-NOT: attune.
+
+// PACKA-LABEL: func.func @bias_relu
+// PACKA: tensor.empty() : tensor<24x128x4xf32>
+
+// WIDE-LABEL: func.func @bias_relu
+// WIDE: scf.forall
+// WIDE: vector.contract {{.*}} into vector<{{[0-9]+}}x{{16|32|64}}xf32>
+func.func @bias_relu(%a: tensor<96x128xf32>, %b: tensor<128x64xf32>, %bias: tensor<64xf32>, %out: tensor<96x64xf32>) -> tensor<96x64xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96x64xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<96x64xf32>) -> tensor<96x64xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<96x128xf32>, tensor<128x64xf32>) outs(%f : tensor<96x64xf32>) -> tensor<96x64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i,j)->(i,j)>, affine_map<(i,j)->(j)>, affine_map<(i,j)->(i,j)>], iterator_types = ["parallel","parallel"]} ins(%p, %bias : tensor<96x64xf32>, tensor<64xf32>) outs(%out : tensor<96x64xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.addf %x, %y : f32
+    %m = arith.maximumf %s, %z : f32
+    linalg.yield %m : f32
+  } -> tensor<96x64xf32>
+  return %r : tensor<96x64xf32>
+}
