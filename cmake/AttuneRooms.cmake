@@ -9,7 +9,7 @@ target_include_directories(attune_options INTERFACE ${ATTUNE_INCLUDES})
 target_include_directories(attune_options SYSTEM INTERFACE
   ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_options(attune_options INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:ATTUNE_EXCEPTIONS>>>>:-fno-exceptions>
   -Wall -Wextra -Wno-unused-parameter -fvisibility-inlines-hidden)
 separate_arguments(ATTUNE_LLVM_DEFS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(attune_options INTERFACE

@@ -52,7 +52,7 @@ llvm::Expected<std::string> compileHost(Program &program,
   if (llvm::Error error = decompose(module))
     return std::move(error);
   std::vector<std::string> dispatches;
-  auto layouts = bufferizeEntries(program, dispatches);
+  auto layouts = bufferizeEntries(program, options.capture, dispatches);
   if (!layouts)
     return layouts.takeError();
   if (llvm::Error error = runPipeline(module, "builtin.module(cse,canonicalize)",

@@ -8,6 +8,7 @@
 
 #include "Stages.h"
 #include "attune/Dialect/Attune.h"
+#include "attune/Dispatch/Widen.h"
 #include "attune/Schedule/ConfigAttr.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
@@ -90,13 +91,15 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
     bindings = *bound;
     if (llvm::Error error = choice.schedule->apply(
             func, choice.configuration, options.target, options.threads))
-      return error;
+      return makeRejected(std::move(error));
     DiagnosticCollector diagnostics(*module.getContext());
     if (failed(verify(module)))
       return diagnostics.error("the schedule left invalid code");
   }
   dump("schedule");
-  if (!options.reference)
+  if (options.reference)
+    widenReductions(module, Widen::Everything);
+  else
     allowContraction(module);
   if (llvm::Error error = decompose(module))
     return error;
@@ -160,9 +163,12 @@ llvm::Expected<std::string> compileDispatch(func::FuncOp func,
         compileChoice(*module, (*choices)[i], options, temporary);
     if (!error)
       break;
-    if (i + 1 == choices->size())
+    if (i + 1 == choices->size()) {
+      if (error.isA<RejectedError>())
+        return std::move(error);
       return makeError("dispatch {0}: {1}", func.getName(),
                        llvm::toString(std::move(error)));
+    }
     // The next schedule that fits is tried; loops come last.
     llvm::consumeError(std::move(error));
   }

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -227,13 +228,35 @@ void numberDispatches(ModuleOp module, std::vector<std::string> &dispatches) {
   });
 }
 
+/// One function of the runtime for each element type that is captured: they
+/// differ in nothing but their names and types.
+void declareCaptures(ModuleOp module) {
+  Builder builder(module.getContext());
+  llvm::SetVector<Type> elements;
+  module.walk([&](DispatchOp op) {
+    op->setAttr(attr::capture, builder.getUnitAttr());
+    for (Value input : op.getInputs())
+      elements.insert(getElementTypeOrSelf(input.getType()));
+  });
+  Type i32 = builder.getI32Type();
+  for (Type element : elements) {
+    std::string name = captureFunctionName(element);
+    declare(module, name, {i32, i32, UnrankedMemRefType::get(element, {})}, {});
+    module.lookupSymbol(name)->setAttr(
+        LLVM::LLVMDialect::getEmitCWrapperAttrName(), builder.getUnitAttr());
+  }
+}
+
 } // namespace
 
 llvm::Expected<std::vector<EntryLayout>>
-bufferizeEntries(Program &program, std::vector<std::string> &dispatches) {
+bufferizeEntries(Program &program, bool capture,
+                 std::vector<std::string> &dispatches) {
   ModuleOp module = *program.module;
   MLIRContext *context = module.getContext();
   numberDispatches(module, dispatches);
+  if (capture)
+    declareCaptures(module);
   for (auto func : module.getOps<func::FuncOp>())
     if (func->hasAttr(attr::dispatch))
       declareDispatch(func);

@@ -57,7 +57,8 @@ struct EntryLayout {
 /// outputs...)`. `dispatches` gets the callees' names in the order of their
 /// hook numbers.
 llvm::Expected<std::vector<EntryLayout>>
-bufferizeEntries(Program &program, std::vector<std::string> &dispatches);
+bufferizeEntries(Program &program, bool capture,
+                 std::vector<std::string> &dispatches);
 
 /// Everything that is left becomes the LLVM dialect.
 llvm::Error lowerToLLVM(mlir::ModuleOp module, const CodegenOptions &options);

@@ -29,6 +29,10 @@ struct CodegenOptions {
   /// Plain loops at -O2 without contraction or reassociation, floating-point
   /// reductions accumulated in a wider type: what other code is compared with.
   bool reference = false;
+  /// The first inputs of every dispatch are handed to the runtime, which writes
+  /// them as .npy files `d<dispatch>.a<argument>.npy` to the folder in the
+  /// environment variable ATTUNE_CAPTURE.
+  bool capture = false;
   /// Folder in which objects of dispatches are kept by content; empty: none.
   std::string cacheFolder;
   /// Called with a stage's name and the module after it, for --dump-ir.

@@ -44,9 +44,14 @@ inline constexpr llvm::StringLiteral entry = "attune.entry";
 inline constexpr llvm::StringLiteral bind = "attune.bind";
 /// On an attune.dispatch: its number for hooks (integer).
 inline constexpr llvm::StringLiteral hook = "attune.hook";
+/// On an attune.dispatch: its inputs are captured (unit).
+inline constexpr llvm::StringLiteral capture = "attune.capture";
 } // namespace attr
 
-/// Makes attune.dispatch bufferize to a call.
+/// The function of the runtime that captures a tensor of `element`s.
+std::string captureFunctionName(mlir::Type element);
+
+/// Makes attune.dispatch bufferize to a call, with hooks around it.
 void registerDispatchBufferization(mlir::DialectRegistry &registry);
 
 /// Every dialect, extension and interface that Attune uses: all of upstream's

@@ -68,6 +68,16 @@ void attune_rt_end(int32_t dispatch);
 void _mlir_ciface_attune_rt_output(AttuneDescriptor *result, int64_t index,
                                    AttuneDescriptor *sizes);
 
+/* Writes one input of a dispatch to $ATTUNE_CAPTURE/d<dispatch>.a<argument>.npy,
+ * the first time it is seen. `buffer` is a row-major memref<*xT>; there is one
+ * function for each T. Only libraries compiled for it call these. */
+typedef struct AttuneUnrankedDescriptor {
+  int64_t rank;
+  AttuneDescriptor *descriptor;
+} AttuneUnrankedDescriptor;
+void attune_rt_capture(int32_t dispatch, int32_t argument, int32_t type,
+                       const AttuneUnrankedDescriptor *buffer);
+
 #ifdef __cplusplus
 }
 #endif

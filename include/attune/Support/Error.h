@@ -23,6 +23,26 @@ llvm::Error makeError(const char *format, Args &&...args) {
       llvm::formatv(format, std::forward<Args>(args)...).str());
 }
 
+/// A configuration that cannot be used: an ordinary answer (Outcome::Rejected),
+/// not a failure of the compiler.
+class RejectedError : public llvm::ErrorInfo<RejectedError> {
+public:
+  static char ID;
+  explicit RejectedError(std::string reason) : reason(std::move(reason)) {}
+  void log(llvm::raw_ostream &out) const override { out << reason; }
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
+
+private:
+  std::string reason;
+};
+
+/// The same error as a rejection.
+inline llvm::Error makeRejected(llvm::Error error) {
+  return llvm::make_error<RejectedError>(llvm::toString(std::move(error)));
+}
+
 } // namespace attune
 
 #endif // ATTUNE_SUPPORT_ERROR_H

@@ -1,0 +1,70 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// The one tuning loop: docs/architecture.md's picture in C++. It knows all other
+// rooms and holds no mechanism of its own.
+
+#ifndef ATTUNE_SESSION_SESSION_H
+#define ATTUNE_SESSION_SESSION_H
+
+#include "attune/Backend/Backend.h"
+#include "attune/Database/Database.h"
+#include "attune/Measure/Executor.h"
+#include "attune/Report/Progress.h"
+#include "attune/Report/SessionReport.h"
+#include "attune/Session/Budget.h"
+#include "attune/Support/Clock.h"
+#include "attune/Support/Tensor.h"
+#include <functional>
+
+namespace attune {
+
+/// Values for one entry function.
+struct EntryInputs {
+  std::string entry;
+  std::string label; ///< `?=8`; empty for static sizes.
+  std::vector<Tensor> tensors;
+};
+
+struct SessionOptions {
+  std::string model, command; ///< For the report.
+  std::string resultFolder;   ///< Exists; results are written here.
+  std::string workFolder;     ///< For files that are removed at the end.
+  Budget budget;
+  std::string search = "auto";
+  uint64_t seed = 0;
+  int threads = 1;
+  Target target;
+  Versions versions;
+  /// Dispatches are tuned in the order of their share of time until so much of
+  /// it is covered.
+  double coverage = 0.95;
+  /// A gain under this is called none: 0.01 is one percent.
+  double minimumGain = 0.01;
+};
+
+/// What a session works with; all outlive it.
+struct SessionParts {
+  Backend &backend;
+  /// A fresh process to run code in, with these in its environment.
+  std::function<std::unique_ptr<Executor>(std::vector<std::string>)>
+      createExecutor;
+  Database &database;
+  Clock &clock;
+  Progress &progress;
+};
+
+/// Tunes a program: measures it, rehearses the ending, searches its dispatches
+/// by their share of time, keeps what is certain to be faster, and writes
+/// spec.mlir and the report into the result folder. An interrupted session
+/// writes what it has.
+llvm::Expected<SessionReport> runSession(SessionParts parts,
+                                         const SessionOptions &options,
+                                         std::vector<EntryInputs> inputs);
+
+} // namespace attune
+
+#endif // ATTUNE_SESSION_SESSION_H

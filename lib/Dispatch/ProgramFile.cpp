@@ -1,0 +1,111 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "attune/Dispatch/ProgramFile.h"
+
+#include "attune/Dialect/Attune.h"
+#include "attune/Support/Error.h"
+#include "attune/Support/Files.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace mlir;
+
+namespace attune {
+
+/// On an entry on buffers: which arguments are its outputs.
+static constexpr llvm::StringLiteral updatesName = "attune.updates";
+
+std::string weightsPathFor(StringRef path) { return (path + ".weights").str(); }
+
+llvm::Error writeProgram(const Program &program, StringRef path) {
+  OwningOpRef<ModuleOp> module = (*program.module).clone();
+  Builder builder(module->getContext());
+  for (const EntrySignature &entry : program.entries) {
+    if (!entry.onBuffers)
+      continue;
+    SmallVector<int64_t> updates;
+    for (const ValueSignature &output : entry.outputs)
+      updates.push_back(output.updates);
+    module->lookupSymbol(entry.name)
+        ->setAttr(updatesName, builder.getDenseI64ArrayAttr(updates));
+  }
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module->print(out);
+  out << '\n';
+  if (llvm::Error error = writeFile(path, text))
+    return error;
+  if (program.weights.size() == 0)
+    return llvm::Error::success();
+  return program.weights.write(weightsPathFor(path));
+}
+
+static llvm::Error addTypes(TypeRange types,
+                            std::vector<ValueSignature> &values) {
+  for (Type type : types) {
+    auto value = signatureOf(type);
+    if (!value)
+      return value.takeError();
+    values.push_back(*value);
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Expected<EntrySignature> readSignature(func::FuncOp func) {
+  EntrySignature entry;
+  entry.name = func.getName().str();
+  if (llvm::Error error = addTypes(func.getArgumentTypes(), entry.inputs))
+    return std::move(error);
+  if (llvm::Error error = addTypes(func.getResultTypes(), entry.outputs))
+    return std::move(error);
+  if (auto updates = func->getAttrOfType<DenseI64ArrayAttr>(updatesName)) {
+    entry.onBuffers = true;
+    for (int64_t argument : updates.asArrayRef()) {
+      entry.outputs.push_back(entry.inputs[argument]);
+      entry.outputs.back().updates = argument;
+    }
+  }
+  return entry;
+}
+
+llvm::Expected<Program> readProgram(MLIRContext &context, StringRef path) {
+  Program program;
+  program.file = path.str();
+  auto text = readFile(path);
+  if (!text)
+    return text.takeError();
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (message.empty())
+      message = diagnostic.str();
+    return success();
+  });
+  program.module =
+      parseSourceString<ModuleOp>(*text, ParserConfig(&context), path);
+  if (!program.module)
+    return makeError("{0}: not a program written by Attune: {1}", path,
+                     message);
+  for (auto func : program.module->getOps<func::FuncOp>()) {
+    if (!func->hasAttr(attr::entry))
+      continue;
+    auto entry = readSignature(func);
+    if (!entry)
+      return entry.takeError();
+    program.entries.push_back(std::move(*entry));
+  }
+  if (llvm::sys::fs::exists(weightsPathFor(path))) {
+    auto weights = WeightStore::map(weightsPathFor(path));
+    if (!weights)
+      return weights.takeError();
+    program.weights = std::move(*weights);
+  }
+  return program;
+}
+
+} // namespace attune

@@ -1,0 +1,208 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// The ending: emit, apply, verify, compare, write.
+
+#include "State.h"
+#include "attune/Report/Report.h"
+#include "attune/Support/Error.h"
+
+#include <ctime>
+
+using namespace llvm;
+
+namespace attune::session {
+namespace {
+
+Spec specOf(const State &state) {
+  std::vector<SpecEntry> entries;
+  for (const DispatchState &dispatch : state.dispatches) {
+    if (!dispatch.winner)
+      continue;
+    SpecEntry entry;
+    entry.configuration = *dispatch.winner;
+    entry.fingerprint = dispatch.dispatch->fingerprint;
+    entry.root = dispatch.dispatch->rootOp;
+    entry.shapes = dispatch.dispatch->shapes;
+    entry.baselineSeconds = dispatch.baselineSeconds;
+    entry.tunedSeconds = dispatch.tunedSeconds;
+    entries.push_back(std::move(entry));
+  }
+  return makeSpec(state.parts.backend.dispatchVersion(), state.options.target,
+                  state.options.threads, std::move(entries));
+}
+
+/// The untuned and the tuned program, interleaved in one fresh process.
+Expected<EntryReport> compareRun(State &state, const EntryRun &run,
+                                 StringRef tuned, double seconds) {
+  EntryReport report;
+  report.name = run.entry;
+  if (!run.label.empty())
+    report.name += " (" + run.label + ")";
+  MeasureJob job;
+  job.candidate = tuned.str();
+  job.baseline = state.baseline;
+  job.entry = run.entry;
+  job.inputs = run.inputs;
+  job.references = run.references;
+  job.tolerances = run.tolerances;
+  job.threads = state.options.threads;
+  job.timing.seed = state.options.seed;
+  job.timing.minSeconds = seconds;
+  job.timing.maxSeconds = 4 * seconds;
+  job.timing.minRepetitions = 10;
+  job.timing.maxRepetitions = 1000;
+  job.timing.loserPairs = 0;
+  job.timing.intervalWidth = 0.02;
+  auto executor = state.parts.createExecutor({});
+  auto result = executor->measure(job, runLimits(10 + 10 * seconds));
+  if (!result)
+    return result.takeError();
+  report.outputsAgree = result->outcome == Outcome::Ok;
+  if (!report.outputsAgree) {
+    report.disagreement = result->reason;
+    return report;
+  }
+  auto speedup = pairedSpeedup(result->seconds, result->baselineSeconds,
+                               state.options.seed);
+  if (!speedup)
+    return speedup.takeError();
+  report.speedup = *speedup;
+  report.baselineSeconds = median(result->baselineSeconds);
+  report.tunedSeconds = report.baselineSeconds / speedup->value;
+  return report;
+}
+
+/// One run of every entry, put together.
+EntryReport combine(ArrayRef<EntryReport> entries) {
+  EntryReport program;
+  program.name = "program";
+  program.outputsAgree = true;
+  double low = 0, high = 0;
+  for (const EntryReport &entry : entries) {
+    program.baselineSeconds += entry.baselineSeconds;
+    program.tunedSeconds += entry.tunedSeconds;
+    low += entry.baselineSeconds / entry.speedup.low;
+    high += entry.baselineSeconds / entry.speedup.high;
+    program.outputsAgree &= entry.outputsAgree;
+    if (program.disagreement.empty())
+      program.disagreement = entry.disagreement;
+  }
+  if (program.tunedSeconds > 0)
+    program.speedup = {program.baselineSeconds / program.tunedSeconds,
+                       program.baselineSeconds / low,
+                       program.baselineSeconds / high};
+  return program;
+}
+
+void addDispatches(const State &state, SessionReport &report) {
+  for (const DispatchState &dispatch : state.dispatches) {
+    DispatchReport row;
+    row.name = dispatch.dispatch->name;
+    row.fingerprint = dispatch.dispatch->fingerprint;
+    row.rootOp = dispatch.dispatch->rootOp;
+    row.shapes = dispatch.dispatch->shapes;
+    row.share = dispatch.share;
+    row.count = dispatch.callsPerRun;
+    row.baselineSeconds = dispatch.baselineSeconds;
+    row.tunedSeconds = dispatch.tunedSeconds;
+    row.speedup = dispatch.speedup;
+    row.configuration = dispatch.winner;
+    row.reason = dispatch.reason;
+    row.trials = dispatch.counts;
+    row.reusedTrials = dispatch.reused;
+    row.bestSpeedupAfterTrial = dispatch.bestSpeedupAfterTrial;
+    row.failures = dispatch.failures;
+    report.dispatches.push_back(std::move(row));
+  }
+}
+
+SessionReport describeSession(const State &state) {
+  const SessionOptions &options = state.options;
+  SessionReport report;
+  report.model = options.model;
+  report.command = options.command;
+  report.resultFolder = options.resultFolder;
+  report.budget = options.budget.text;
+  report.elapsedSeconds = state.elapsed();
+  report.startedAt = std::time(nullptr) - state.elapsed();
+  report.seed = options.seed;
+  report.threads = options.threads;
+  report.target = options.target;
+  report.versions = options.versions;
+  report.stopReason = state.stopReason;
+  report.warnings = state.parts.backend.notes();
+  report.warnings.insert(report.warnings.end(), state.warnings.begin(),
+                         state.warnings.end());
+  return report;
+}
+
+/// The program tuned with `spec`: measured, and certain to be right.
+Expected<SessionReport> measureTuned(State &state, const Spec &spec,
+                                     double seconds) {
+  ApplyResult applied;
+  auto tuned = state.parts.backend.buildTuned(spec, applied, "");
+  if (!tuned)
+    return tuned.takeError();
+  if (!applied.appliedAll())
+    return makeError("the spec does not apply to the program it was made for");
+  SessionReport report = describeSession(state);
+  for (const EntryRun &run : state.runs) {
+    auto entry = compareRun(state, run, *tuned, seconds);
+    if (!entry)
+      return entry.takeError();
+    report.entries.push_back(std::move(*entry));
+  }
+  report.program = combine(report.entries);
+  return report;
+}
+
+void dropWinners(State &state, StringRef reason) {
+  for (DispatchState &dispatch : state.dispatches) {
+    if (!dispatch.winner)
+      continue;
+    dispatch.winner.reset();
+    dispatch.speedup = {};
+    dispatch.tunedSeconds = dispatch.baselineSeconds;
+    dispatch.reason = reason.str();
+  }
+}
+
+} // namespace
+
+Expected<SessionReport> finish(State &state, double comparisonSeconds) {
+  ProgressState progress;
+  progress.stage = "verifying";
+  progress.elapsedSeconds = state.elapsed();
+  state.parts.progress.update(progress);
+  Spec spec = specOf(state);
+  auto report = measureTuned(state, spec, comparisonSeconds);
+  if (!report)
+    return report.takeError();
+  // A spec never makes the program slower, and never makes it wrong.
+  bool slower = report->program.speedup.high < 1;
+  if (!spec.entries.empty() && (slower || !report->program.outputsAgree)) {
+    std::string reason =
+        slower ? "the whole program was slower with what won alone"
+               : "the whole program was wrong with what won alone: " +
+                     report->program.disagreement;
+    state.warnings.push_back(reason);
+    dropWinners(state, reason);
+    spec = specOf(state);
+    report = measureTuned(state, spec, comparisonSeconds);
+    if (!report)
+      return report.takeError();
+  }
+  addDispatches(state, *report);
+  report->elapsedSeconds = state.elapsed();
+  if (Error error = writeSpec(spec, state.options.resultFolder + "/spec.mlir"))
+    return std::move(error);
+  if (Error error = writeReport(*report, state.options.resultFolder))
+    return std::move(error);
+  return report;
+}
+
+} // namespace attune::session

@@ -1,0 +1,293 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// What is measured and what is right, before anything is tuned.
+
+#include "State.h"
+#include "attune/Import/Inputs.h"
+#include "attune/Support/Error.h"
+#include "attune/Support/Files.h"
+
+#include "llvm/Support/FileSystem.h"
+#include <algorithm>
+
+using namespace llvm;
+
+namespace attune::session {
+
+Limits runLimits(double expectedSeconds) {
+  Limits limits;
+  limits.wallSeconds = std::max(20.0, 200 * expectedSeconds);
+  limits.memoryBytes = 16ull << 30;
+  return limits;
+}
+
+static Expected<std::vector<std::string>>
+writeTensors(State &state, ArrayRef<Tensor> tensors, StringRef prefix) {
+  std::vector<std::string> paths;
+  for (const Tensor &tensor : tensors) {
+    paths.push_back(state.file(prefix + "-" + Twine(paths.size()) + ".npy"));
+    if (Error error = writeNpy(paths.back(), tensor))
+      return std::move(error);
+  }
+  return paths;
+}
+
+static Error failure(StringRef what, StringRef reason, StringRef detail) {
+  StringRef said = detail.trim();
+  return makeError("{0}: {1}{2}{3}", what, reason, said.empty() ? "" : ": ",
+                   said.rsplit('\n').second.empty() ? said
+                                                    : said.rsplit('\n').second);
+}
+
+/// Runs the reference; its results, and how far others may be from them.
+static Error computeReferences(State &state, StringRef library, StringRef entry,
+                               ArrayRef<TensorType> types, int64_t sumLength,
+                               StringRef prefix, EntryRun &run) {
+  RunJob job;
+  job.library = library.str();
+  job.entry = entry.str();
+  job.inputs = run.inputs;
+  for (size_t i = 0; i < types.size(); ++i)
+    job.outputs.push_back(
+        state.file(prefix + "-reference-" + Twine(i) + ".npy"));
+  Limits limits = runLimits(0);
+  limits.wallSeconds = 1800;
+  auto result = state.executor->run(job, limits);
+  if (!result)
+    return result.takeError();
+  if (result->outcome != Outcome::Ok)
+    return failure("the reference", result->reason, result->detail);
+  run.references = job.outputs;
+  for (auto [path, type] : zip(job.outputs, types)) {
+    auto tensor = readNpy(path);
+    if (!tensor)
+      return tensor.takeError();
+    auto typed = reinterpretAs(std::move(*tensor), type.type);
+    if (!typed)
+      return typed.takeError();
+    run.tolerances.push_back(toleranceFor(type.type, sumLength, *typed));
+  }
+  return Error::success();
+}
+
+static const BackendEntry *findEntry(const State &state, StringRef name) {
+  for (const BackendEntry &entry : state.parts.backend.entries())
+    if (entry.name == name)
+      return &entry;
+  return nullptr;
+}
+
+/// Errors of dispatches that follow one another add up.
+static int64_t programSumLength(const State &state) {
+  int64_t sum = 1;
+  for (const BackendDispatch &dispatch : state.parts.backend.dispatches())
+    sum += dispatch.reductionLength * dispatch.calls;
+  return sum;
+}
+
+Error prepareRuns(State &state) {
+  Backend &backend = state.parts.backend;
+  state.parts.progress.update({"compiling the reference"});
+  auto reference = backend.buildProgram(Build::Reference);
+  if (!reference)
+    return reference.takeError();
+  state.parts.progress.update({"compiling the untuned program"});
+  auto baseline = backend.buildProgram(Build::Baseline);
+  if (!baseline)
+    return baseline.takeError();
+  state.baseline = *baseline;
+  int64_t sumLength = programSumLength(state);
+  state.parts.progress.update({"checking the untuned program"});
+  for (auto [index, input] : enumerate(state.inputs)) {
+    std::string prefix = "run" + std::to_string(index);
+    EntryRun run;
+    run.entry = input.entry;
+    run.label = input.label;
+    auto paths = writeTensors(state, input.tensors, prefix);
+    if (!paths)
+      return paths.takeError();
+    run.inputs = std::move(*paths);
+    const BackendEntry *entry = findEntry(state, input.entry);
+    if (Error error = computeReferences(state, *reference, run.entry,
+                                        entry->outputs, sumLength, prefix, run))
+      return error;
+    MeasureJob check;
+    check.candidate = *baseline;
+    check.entry = run.entry;
+    check.inputs = run.inputs;
+    check.references = run.references;
+    check.tolerances = run.tolerances;
+    check.timing.minRepetitions = 0;
+    Limits limits = runLimits(0);
+    limits.wallSeconds = 600;
+    auto result = state.executor->measure(check, limits);
+    if (!result)
+      return result.takeError();
+    if (result->outcome != Outcome::Ok)
+      return failure("the untuned program", result->reason, result->detail);
+    state.runs.push_back(std::move(run));
+  }
+  return Error::success();
+}
+
+/// Adds the hooks' times of one entry to the dispatches.
+static Expected<double> profileRun(State &state, const EntryRun &run) {
+  RunJob job;
+  job.library = state.baseline;
+  job.entry = run.entry;
+  job.inputs = run.inputs;
+  job.hooks = true;
+  job.repetitions = 3;
+  auto first = state.executor->run(job, runLimits(10));
+  if (!first)
+    return first.takeError();
+  double once = 0;
+  if (first->outcome == Outcome::Ok && !first->seconds.empty())
+    once = *std::min_element(first->seconds.begin(), first->seconds.end());
+  job.repetitions = std::clamp<int64_t>(0.5 / std::max(once, 1e-6), 5, 1000);
+  auto result = state.executor->run(job, runLimits(once));
+  if (!result)
+    return result.takeError();
+  if (result->outcome != Outcome::Ok)
+    return failure("profiling", result->reason, result->detail);
+  for (auto [index, dispatch] : enumerate(state.dispatches)) {
+    if (index >= result->dispatchSeconds.size())
+      break;
+    dispatch.seconds += result->dispatchSeconds[index];
+    dispatch.callsPerRun +=
+        static_cast<int64_t>(result->dispatchCalls[index] + 0.5);
+  }
+  return median(result->seconds);
+}
+
+Error profileProgram(State &state) {
+  state.parts.progress.update({"profiling"});
+  for (const BackendDispatch &dispatch : state.parts.backend.dispatches()) {
+    state.dispatches.emplace_back();
+    state.dispatches.back().dispatch = &dispatch;
+  }
+  double total = 0;
+  for (const EntryRun &run : state.runs) {
+    auto seconds = profileRun(state, run);
+    if (!seconds)
+      return seconds.takeError();
+    total += *seconds;
+  }
+  std::vector<DispatchState *> order;
+  for (DispatchState &dispatch : state.dispatches) {
+    dispatch.share = total > 0 ? dispatch.seconds / total : 0;
+    order.push_back(&dispatch);
+  }
+  llvm::stable_sort(order, [](DispatchState *a, DispatchState *b) {
+    return a->share > b->share;
+  });
+  double dispatchTime = 0, covered = 0;
+  for (DispatchState *dispatch : order)
+    dispatchTime += dispatch->share;
+  for (DispatchState *dispatch : order) {
+    dispatch->baselineSeconds =
+        dispatch->callsPerRun ? dispatch->seconds / dispatch->callsPerRun : 0;
+    dispatch->tunedSeconds = dispatch->baselineSeconds;
+    dispatch->chosen = covered < state.options.coverage * dispatchTime &&
+                       dispatch->share > 0.001;
+    if (!dispatch->chosen)
+      dispatch->reason =
+          dispatch->callsPerRun
+              ? formatv("{0:f1} % of the time: not worth it",
+                        100 * dispatch->share)
+                    .str()
+              : "not called with these inputs";
+    covered += dispatch->share;
+    if (Error error = state.parts.database.recordDispatch(
+            state.sessionId,
+            {dispatch->dispatch->fingerprint, "", dispatch->dispatch->rootOp,
+             dispatch->dispatch->shapes},
+            dispatch->dispatch->name, dispatch->callsPerRun))
+      return error;
+  }
+  return Error::success();
+}
+
+/// Runs the program once with captures on; afterwards the first inputs of each
+/// dispatch are files.
+static Error captureInputs(State &state, StringRef folder) {
+  if (sys::fs::exists(folder))
+    return Error::success();
+  if (Error error = createFolder(folder))
+    return error;
+  auto library = state.parts.backend.buildProgram(Build::Capture);
+  if (!library)
+    return library.takeError();
+  auto executor =
+      state.parts.createExecutor({"ATTUNE_CAPTURE=" + folder.str()});
+  for (const EntryRun &run : state.runs) {
+    RunJob job;
+    job.library = *library;
+    job.entry = run.entry;
+    job.inputs = run.inputs;
+    auto result = executor->run(job, runLimits(10));
+    if (!result)
+      return result.takeError();
+    if (result->outcome != Outcome::Ok)
+      return failure("capturing inputs", result->reason, result->detail);
+  }
+  return Error::success();
+}
+
+/// Integers, booleans and scalars as the program had them (indices must be
+/// valid); floats random, of the captured shape.
+static Expected<Tensor> dispatchInput(const State &state, StringRef path,
+                                      const TensorType &type, uint64_t seed) {
+  auto captured = readNpy(path);
+  if (!captured)
+    return captured.takeError();
+  auto tensor = reinterpretAs(std::move(*captured), type.type);
+  if (!tensor)
+    return tensor.takeError();
+  if (!isFloat(type.type) || tensor->shape.empty())
+    return std::move(*tensor);
+  return makeRandom(type.type, tensor->shape, seed);
+}
+
+Error prepareDispatch(State &state, DispatchState &dispatch) {
+  const BackendDispatch &info = *dispatch.dispatch;
+  std::string folder = state.file("captured");
+  if (Error error = captureInputs(state, folder))
+    return error;
+  std::vector<Tensor> tensors;
+  for (auto [index, type] : enumerate(info.inputs)) {
+    auto tensor = dispatchInput(
+        state,
+        formatv("{0}/d{1}.a{2}.npy", folder, info.number, index).str(), type,
+        state.options.seed + 7919 * info.number + index);
+    if (!tensor)
+      return tensor.takeError();
+    tensors.push_back(std::move(*tensor));
+  }
+  EntryRun run;
+  auto paths = writeTensors(state, tensors, info.name);
+  if (!paths)
+    return paths.takeError();
+  run.inputs = *paths;
+  auto reference = state.parts.backend.buildDispatch(info, Build::Reference);
+  if (!reference)
+    return reference.takeError();
+  if (Error error =
+          computeReferences(state, *reference, "main", info.outputs,
+                            info.reductionLength, info.name, run))
+    return error;
+  auto baseline = state.parts.backend.buildDispatch(info, Build::Baseline);
+  if (!baseline)
+    return baseline.takeError();
+  dispatch.baseline = *baseline;
+  dispatch.inputs = run.inputs;
+  dispatch.references = run.references;
+  dispatch.tolerances = run.tolerances;
+  return Error::success();
+}
+
+} // namespace attune::session

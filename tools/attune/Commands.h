@@ -1,0 +1,86 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// The commands of `attune`. Each adds itself to the command line; its function
+// runs when it was chosen and returns the exit status.
+
+#ifndef ATTUNE_TOOLS_COMMANDS_H
+#define ATTUNE_TOOLS_COMMANDS_H
+
+#include "attune/Backend/Cpu.h"
+#include "attune/Import/Inputs.h"
+#include "attune/Measure/Executor.h"
+#include "attune/Support/Files.h"
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace attune::cli {
+
+/// What the chosen command does; errors are printed by main as one line.
+using Action = std::function<llvm::Error()>;
+
+/// Adds a command with its help; `chosen` is set when the user names it.
+void addTune(CLI::App &app, Action &chosen);
+void addCompile(CLI::App &app, Action &chosen);
+void addRun(CLI::App &app, Action &chosen);
+void addBench(CLI::App &app, Action &chosen);
+void addDispatches(CLI::App &app, Action &chosen);
+void addSpace(CLI::App &app, Action &chosen);
+void addDoctor(CLI::App &app, Action &chosen);
+void addDatabase(CLI::App &app, Action &chosen);
+void addWorker(CLI::App &app, Action &chosen);
+
+/// A failure that has been told already: only the exit status is left.
+class SilentFailure : public llvm::ErrorInfo<SilentFailure> {
+public:
+  static char ID;
+  void log(llvm::raw_ostream &) const override {}
+  std::error_code convertToErrorCode() const override {
+    return llvm::inconvertibleErrorCode();
+  }
+};
+
+/// Flags that every command on a program has.
+struct ModelFlags {
+  std::string model;
+  std::string entry;
+  std::vector<std::string> inputs;
+  int threads = 0; ///< 0: all cores.
+  std::string targetCPU = "host";
+  uint64_t seed = 0;
+  bool json = false;
+
+  void addTo(CLI::App &command);
+};
+
+/// A loaded program, the folder its intermediate files are in, and a process
+/// to run it.
+struct LoadedModel {
+  TemporaryFolder work;
+  std::unique_ptr<CpuBackend> backend;
+  std::unique_ptr<LocalExecutor> executor;
+  int threads = 1;
+};
+llvm::Expected<LoadedModel> loadModel(const ModelFlags &flags);
+
+/// The entry that was named, or the only one.
+llvm::Expected<const EntrySignature *>
+chooseEntry(llvm::ArrayRef<EntrySignature> entries, llvm::StringRef name);
+
+/// Writes tensors to .npy files `prefixN.npy` in `folder`.
+llvm::Expected<std::vector<std::string>>
+writeTensors(llvm::ArrayRef<Tensor> tensors, llvm::StringRef folder,
+             llvm::StringRef prefix);
+
+/// Prints `note: ...` on stderr.
+void printNotes(llvm::ArrayRef<std::string> notes);
+
+/// `@file.npy` or `file.npy`.
+std::string stripAt(llvm::StringRef text);
+
+} // namespace attune::cli
+
+#endif // ATTUNE_TOOLS_COMMANDS_H

@@ -1,0 +1,68 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// attune: tune MLIR programs. See docs/commands.
+
+#include "Commands.h"
+
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+#include <csignal>
+
+using namespace attune;
+
+char cli::SilentFailure::ID = 0;
+
+static int finish(llvm::Error error) {
+  if (!error)
+    return 0;
+  llvm::handleAllErrors(
+      std::move(error), [](const cli::SilentFailure &) {},
+      [](const llvm::ErrorInfoBase &info) {
+        llvm::errs() << "error: " << info.message() << '\n';
+      });
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  // A write to a closed pipe is an error like others, not the end.
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app{"Tunes MLIR programs: finds the hot parts, searches their "
+               "configurations, checks every result.\n"
+               "  attune tune model.mlir"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "attune " ATTUNE_VERSION);
+  app.get_formatter()->column_width(34);
+  cli::Action chosen;
+  cli::addTune(app, chosen);
+  cli::addCompile(app, chosen);
+  cli::addRun(app, chosen);
+  cli::addBench(app, chosen);
+  cli::addDispatches(app, chosen);
+  cli::addSpace(app, chosen);
+  cli::addDatabase(app, chosen);
+  cli::addDoctor(app, chosen);
+  cli::addWorker(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &request) {
+    return app.exit(request); // --help, --version
+  } catch (const CLI::ParseError &error) {
+    llvm::errs() << "error: " << error.what() << "; see attune "
+                 << (argc > 1 && argv[1][0] != '-' ? argv[1] : "")
+                 << " --help\n";
+    return 2;
+  }
+  int status = finish(chosen());
+  llvm::outs().flush();
+  if (llvm::outs().has_error()) {
+    llvm::errs() << "error: standard output: "
+                 << llvm::outs().error().message() << '\n';
+    llvm::outs().clear_error();
+    return 1;
+  }
+  return status;
+}
