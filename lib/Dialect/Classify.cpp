@@ -108,8 +108,7 @@ std::optional<unsigned> onlyTensorInput(linalg::LinalgOp op, Value factor) {
 
 /// yield add(accumulator, mul(f(lhs), g(rhs))), in either order, with anything
 /// in f and g.
-std::optional<MultiplyAccumulate>
-matchMultiplyAccumulate(linalg::LinalgOp op) {
+std::optional<MultiplyAccumulate> matchMultiplyAccumulate(linalg::LinalgOp op) {
   if (op.getNumDpsInits() != 1)
     return std::nullopt;
   Operation *yield = op.getBlock()->getTerminator();
@@ -146,8 +145,8 @@ bool hasWindow(linalg::LinalgOp op, AffineMap map) {
     bool parallel = false, reduction = false;
     expr.walk([&](AffineExpr e) {
       if (auto dim = dyn_cast<AffineDimExpr>(e)) {
-        bool isParallel = iterators[dim.getPosition()] ==
-                          utils::IteratorType::parallel;
+        bool isParallel =
+            iterators[dim.getPosition()] == utils::IteratorType::parallel;
         (isParallel ? parallel : reduction) = true;
       }
     });

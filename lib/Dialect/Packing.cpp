@@ -54,18 +54,19 @@ std::optional<unsigned> panelDim(linalg::GenericOp op, OpOperand &operand,
   return hasReduction ? found : std::nullopt;
 }
 
-/// The region [begin, begin + extent) that the offset runs over in steps of `tile`.
+/// The region [begin, begin + extent) that the offset runs over in steps of
+/// `tile`.
 bool findRegion(Candidate &candidate) {
   if (auto constant = getConstantIntValue(candidate.position)) {
     candidate.begin = *constant;
     candidate.extent = candidate.tile;
     return true;
   }
-  auto argument =
-      dyn_cast<BlockArgument>(cast<Value>(candidate.position));
-  auto loop = argument ? dyn_cast<LoopLikeOpInterface>(
-                             argument.getOwner()->getParentOp())
-                       : LoopLikeOpInterface();
+  auto argument = dyn_cast<BlockArgument>(cast<Value>(candidate.position));
+  auto loop =
+      argument
+          ? dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp())
+          : LoopLikeOpInterface();
   if (!loop)
     return false;
   auto ivs = loop.getLoopInductionVars();
@@ -191,8 +192,7 @@ FailureOr<Value> emitPack(RewriterBase &rewriter, Candidate &candidate,
   auto copy = linalg::GenericOp::create(
       rewriter, loc, empty.getType(), view, empty,
       ArrayRef<AffineMap>{read, rewriter.getMultiDimIdentityMap(rank + 1)},
-      SmallVector<utils::IteratorType>(rank + 1,
-                                       utils::IteratorType::parallel),
+      SmallVector<utils::IteratorType>(rank + 1, utils::IteratorType::parallel),
       [](OpBuilder &b, Location l, ValueRange arguments) {
         linalg::YieldOp::create(b, l, arguments[0]);
       });
@@ -215,8 +215,8 @@ FailureOr<Value> emitPack(RewriterBase &rewriter, Candidate &candidate,
   }
   auto result = cast<OpResult>(copy.getResult(0));
   SmallVector<OpOperand *> uses; // none yet; the loops replace the copy
-  Value placeholder = tensor::CastOp::create(rewriter, loc, empty.getType(),
-                                             result);
+  Value placeholder =
+      tensor::CastOp::create(rewriter, loc, empty.getType(), result);
   if (parallel && panels > 1) {
     TileOptions threads;
     threads.sizes.assign(rank + 1, 0);
@@ -251,8 +251,7 @@ void readPacked(RewriterBase &rewriter, Candidate &candidate,
       {candidate.position});
   SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0)),
       strides(type.getRank(), rewriter.getIndexAttr(1)),
-      sizes =
-          getAsIndexOpFoldResult(rewriter.getContext(), type.getShape());
+      sizes = getAsIndexOpFoldResult(rewriter.getContext(), type.getShape());
   offsets[0] = panel;
   sizes[0] = rewriter.getIndexAttr(1);
   auto tileType = RankedTensorType::get(type.getShape().drop_front(),
@@ -294,8 +293,7 @@ LogicalResult attune::packOperand(RewriterBase &rewriter,
            x.getType() == y.getType() &&
            isEqualConstantIntOrValueArray(x.getMixedOffsets(),
                                           y.getMixedOffsets()) &&
-           isEqualConstantIntOrValueArray(x.getMixedSizes(),
-                                          y.getMixedSizes());
+           isEqualConstantIntOrValueArray(x.getMixedSizes(), y.getMixedSizes());
   };
   for (Operation *op : ops) {
     auto candidate = findCandidate(op, panel);

@@ -168,12 +168,10 @@ FailureOr<Part> splitReduction(RewriterBase &rewriter, linalg::LinalgOp op,
 
 /// One half of a split along a parallel loop: the op on a slice, written into
 /// `destinations`, which become the new ones.
-FailureOr<linalg::LinalgOp> makePart(RewriterBase &rewriter,
-                                     linalg::LinalgOp op,
-                                     ArrayRef<OpFoldResult> offsets,
-                                     ArrayRef<OpFoldResult> sizes,
-                                     SmallVector<Value> &destinations,
-                                     const FuseFn &mayFuse) {
+FailureOr<linalg::LinalgOp>
+makePart(RewriterBase &rewriter, linalg::LinalgOp op,
+         ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+         SmallVector<Value> &destinations, const FuseFn &mayFuse) {
   auto tiling = cast<TilingInterface>(op.getOperation());
   SmallVector<Value> bases;
   for (Value init : op.getDpsInits())
@@ -195,8 +193,7 @@ FailureOr<linalg::LinalgOp> makePart(RewriterBase &rewriter,
          llvm::make_early_inc_range(bases[number].getUsers())) {
       auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
       if (slice && slice->getBlock() == part->getBlock() &&
-          destinations[number] != bases[number] &&
-          part->isBeforeInBlock(op) &&
+          destinations[number] != bases[number] && part->isBeforeInBlock(op) &&
           !slice->isBeforeInBlock(destinations[number].getDefiningOp()) &&
           slice->isBeforeInBlock(part))
         rewriter.modifyOpInPlace(slice, [&] {
@@ -224,8 +221,8 @@ FailureOr<Part> splitParallel(RewriterBase &rewriter, linalg::LinalgOp op,
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   SmallVector<OpFoldResult> offsets, sizes;
-  for (Range range : cast<TilingInterface>(op.getOperation())
-                         .getIterationDomain(rewriter)) {
+  for (Range range :
+       cast<TilingInterface>(op.getOperation()).getIterationDomain(rewriter)) {
     offsets.push_back(range.offset);
     sizes.push_back(range.size);
   }

@@ -34,8 +34,8 @@ static LogicalResult stepReductions(RewriterBase &rewriter,
   return success(succeeded(tileAndFuse(rewriter, op, options)));
 }
 
-LogicalResult attune::tileReduction(RewriterBase &rewriter,
-                                    linalg::LinalgOp op, int64_t lanes) {
+LogicalResult attune::tileReduction(RewriterBase &rewriter, linalg::LinalgOp op,
+                                    int64_t lanes) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto k = findRole(op, LoopRole::K);
   if (op.getNumReductionLoops() == 0)
@@ -103,8 +103,8 @@ LogicalResult attune::tileRest(RewriterBase &rewriter, Operation *scope,
     // of the parallel ones.
     for (bool reductions : {false, true})
       for (unsigned loop = 0; loop < extents.size(); ++loop) {
-        bool isReduction = op.getIteratorTypesArray()[loop] ==
-                           utils::IteratorType::reduction;
+        bool isReduction =
+            op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction;
         if (isReduction != reductions || loop == vectorLoop)
           continue;
         options.sizes[loop] = 1;

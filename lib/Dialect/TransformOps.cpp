@@ -87,9 +87,8 @@ LogicalResult MatchOp::verify() {
   return success();
 }
 
-DiagnosedSilenceableFailure MatchOp::apply(TransformRewriter &,
-                                           TransformResults &,
-                                           TransformState &state) {
+DiagnosedSilenceableFailure
+MatchOp::apply(TransformRewriter &, TransformResults &, TransformState &state) {
   auto targets = llvm::to_vector(state.getPayloadOps(getTarget()));
   if (targets.empty())
     return emitSilenceableError() << "no single op makes all results";
@@ -137,7 +136,8 @@ void MatchParamOp::getEffects(
 
 LogicalResult TileOp::verify() {
   if (getLoops().size() != getSizes().size())
-    return emitOpError() << getLoops().size() << " loops need as many sizes, not "
+    return emitOpError() << getLoops().size()
+                         << " loops need as many sizes, not "
                          << getSizes().size();
   return verifyRoles(getOperation(), getLoops());
 }
@@ -179,12 +179,11 @@ DiagnosedSilenceableFailure TileOp::apply(TransformRewriter &rewriter,
   };
 
   SmallVector<Operation *> tiled;
-  for (Operation *target :
-       llvm::to_vector(state.getPayloadOps(getTarget()))) {
+  for (Operation *target : llvm::to_vector(state.getPayloadOps(getTarget()))) {
     auto op = dyn_cast<linalg::LinalgOp>(target);
     if (!op)
-      return emitDefiniteFailure() << "'" << target->getName()
-                                   << "' is not a linalg op";
+      return emitDefiniteFailure()
+             << "'" << target->getName() << "' is not a linalg op";
     auto roles = getLoopRoles(op);
     TileOptions options;
     options.sizes.assign(roles.size(), 0);
@@ -198,8 +197,8 @@ DiagnosedSilenceableFailure TileOp::apply(TransformRewriter &rewriter,
     options.fuse = mayFuse;
     auto parts = tileAndFuse(rewriter, op, options);
     if (failed(parts))
-      return emitDefiniteFailure() << "cannot tile '" << target->getName()
-                                   << "'";
+      return emitDefiniteFailure()
+             << "cannot tile '" << target->getName() << "'";
     tiled.append(parts->begin(), parts->end());
   }
   results.set(cast<OpResult>(getTiled()), tiled);
@@ -231,10 +230,12 @@ DiagnosedSilenceableFailure PackOp::apply(TransformRewriter &rewriter,
   std::optional<int64_t> lanes = getInteger(state, getLanes());
   std::optional<int64_t> when =
       getWhen() ? getInteger(state, getWhen()) : std::optional<int64_t>(1);
-  std::optional<int64_t> threads =
-      getThreads() ? getInteger(state, getThreads()) : std::optional<int64_t>(1);
+  std::optional<int64_t> threads = getThreads()
+                                       ? getInteger(state, getThreads())
+                                       : std::optional<int64_t>(1);
   if (!lanes || *lanes < 1 || !when || !threads)
-    return emitDefiniteFailure() << "lanes, when and threads are one integer each";
+    return emitDefiniteFailure()
+           << "lanes, when and threads are one integer each";
   if (*when == 0)
     return DiagnosedSilenceableFailure::success();
   auto targets = llvm::to_vector(state.getPayloadOps(getTarget()));
@@ -253,9 +254,9 @@ void PackOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &e) {
 // tile_reduction, tile_rest, vectorize
 //===----------------------------------------------------------------------===//
 
-DiagnosedSilenceableFailure
-TileReductionOp::apply(TransformRewriter &rewriter, TransformResults &,
-                       TransformState &state) {
+DiagnosedSilenceableFailure TileReductionOp::apply(TransformRewriter &rewriter,
+                                                   TransformResults &,
+                                                   TransformState &state) {
   std::optional<int64_t> lanes = getInteger(state, getLanes());
   if (!lanes || *lanes < 1)
     return emitDefiniteFailure() << "lanes is not one positive integer";
@@ -285,8 +286,7 @@ DiagnosedSilenceableFailure TileRestOp::apply(TransformRewriter &rewriter,
   return DiagnosedSilenceableFailure::success();
 }
 
-void TileRestOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &e) {
+void TileRestOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &e) {
   onlyReadsHandle(getOperation()->getOpOperands(), e);
   modifiesPayload(e);
 }
@@ -320,11 +320,13 @@ DiagnosedSilenceableFailure RegisterTileOp::apply(TransformRewriter &rewriter,
       return emitDefiniteFailure() << "operands are one integer each";
     values.push_back(*value);
   }
-  RegisterTile tile = chooseRegisterTile(values[0], values[1], values[2],
-                                         values[3], values[4]);
+  RegisterTile tile =
+      chooseRegisterTile(values[0], values[1], values[2], values[3], values[4]);
   Builder builder(getContext());
-  results.setParams(cast<OpResult>(getMTile()), {builder.getI64IntegerAttr(tile.m)});
-  results.setParams(cast<OpResult>(getNTile()), {builder.getI64IntegerAttr(tile.n)});
+  results.setParams(cast<OpResult>(getMTile()),
+                    {builder.getI64IntegerAttr(tile.m)});
+  results.setParams(cast<OpResult>(getNTile()),
+                    {builder.getI64IntegerAttr(tile.n)});
   return DiagnosedSilenceableFailure::success();
 }
 
@@ -366,9 +368,9 @@ DiagnosedSilenceableFailure ComputeOp::apply(TransformRewriter &,
   for (AffineExpr expr : map.getResults()) {
     if (unknown)
       break;
-    auto value = dyn_cast<AffineConstantExpr>(expr.replaceDimsAndSymbols(
-        inputs.take_front(map.getNumDims()),
-        inputs.drop_front(map.getNumDims())));
+    auto value = dyn_cast<AffineConstantExpr>(
+        expr.replaceDimsAndSymbols(inputs.take_front(map.getNumDims()),
+                                   inputs.drop_front(map.getNumDims())));
     if (!value)
       return emitDefiniteFailure() << "cannot compute " << getMapAttr();
     least = least ? std::min(*least, value.getValue()) : value.getValue();
@@ -387,7 +389,8 @@ RegisterTile attune::chooseRegisterTile(int64_t m, int64_t n,
                                         int64_t elementBytes,
                                         int64_t vectorBytes,
                                         int64_t vectorRegisters) {
-  int64_t lanes = std::max<int64_t>(1, vectorBytes / std::max<int64_t>(1, elementBytes));
+  int64_t lanes =
+      std::max<int64_t>(1, vectorBytes / std::max<int64_t>(1, elementBytes));
   auto roundUp = [](int64_t value, int64_t to) {
     return (value + to - 1) / to * to;
   };
@@ -400,8 +403,8 @@ RegisterTile attune::chooseRegisterTile(int64_t m, int64_t n,
       int64_t wide = columns * lanes;
       // Vector operations of one step of k: multiply-adds, loads of n, one
       // broadcast for each row; at least eight chains hide the latency.
-      double steps = std::max(double(rows * columns), 8.0) +
-                     0.25 * (rows + columns);
+      double steps =
+          std::max(double(rows * columns), 8.0) + 0.25 * (rows + columns);
       double useful = double(rows) * double(wide);
       if (m > 0)
         useful *= double(m) / double(roundUp(m, rows));

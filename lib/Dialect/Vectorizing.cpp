@@ -111,8 +111,9 @@ void takeStridedSlices(RewriterBase &rewriter, linalg::LinalgOp linalgOp) {
         AffineMap::get(map.getNumDims(), 0, subscripts, op.getContext());
     rewriter.modifyOpInPlace(op, [&] { operand->set(slice); });
   }
-  rewriter.modifyOpInPlace(
-      op, [&] { op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps)); });
+  rewriter.modifyOpInPlace(op, [&] {
+    op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+  });
 }
 
 void addCanonicalization(RewritePatternSet &patterns) {

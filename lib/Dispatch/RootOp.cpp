@@ -42,7 +42,8 @@ double attune::estimateWork(linalg::LinalgOp op) {
 /// Through reshapes and casts to what computed the value.
 static Value skipViews(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(op))
+    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+            op))
       break;
     value = op->getOperand(0);
   }
@@ -51,7 +52,8 @@ static Value skipViews(Value value) {
 
 static linalg::LinalgOp findLast(func::FuncOp dispatch) {
   Operation *last = nullptr;
-  for (Value result : dispatch.getBody().front().getTerminator()->getOperands()) {
+  for (Value result :
+       dispatch.getBody().front().getTerminator()->getOperands()) {
     Operation *op = skipViews(result).getDefiningOp();
     if (!op || (last && last != op))
       return {};
@@ -68,8 +70,8 @@ DispatchParts attune::analyzeDispatch(func::FuncOp dispatch) {
   for (auto op : body.getOps<linalg::LinalgOp>()) {
     OpClass opClass = classify(op);
     auto key = std::make_pair(rankOf(opClass), estimateWork(op));
-    if (!parts.root ||
-        key >= std::make_pair(rankOf(parts.opClass), estimateWork(parts.root))) {
+    if (!parts.root || key >= std::make_pair(rankOf(parts.opClass),
+                                             estimateWork(parts.root))) {
       parts.root = op;
       parts.opClass = opClass;
     }
@@ -152,8 +154,8 @@ RoleMap attune::propagateLoopRoles(const DispatchParts &parts) {
       if (!sourceOp || !known.contains(source))
         continue;
       unsigned number = cast<OpResult>(operand.get()).getResultNumber();
-      AffineMap sourceMap = sourceOp.getMatchingIndexingMap(
-          sourceOp.getDpsInitOperand(number));
+      AffineMap sourceMap =
+          sourceOp.getMatchingIndexingMap(sourceOp.getDpsInitOperand(number));
       known[op] = rolesFromOperand(op, op.getMatchingIndexingMap(&operand),
                                    dimRoles(sourceMap, known[source]));
       break;

@@ -17,11 +17,22 @@ using namespace attune;
 
 static constexpr StringLiteral handleNames[] = {"func", "root", "last",
                                                 "epilogue", "producers"};
-static constexpr StringLiteral paramNames[] = {
-    "vector_bytes", "vector_registers", "l1_bytes",  "l2_bytes", "l3_bytes",
-    "cores",        "threads",          "batch",     "m",        "n",
-    "k",            "window",           "rows",      "columns",  "reduction",
-    "element_bytes"};
+static constexpr StringLiteral paramNames[] = {"vector_bytes",
+                                               "vector_registers",
+                                               "l1_bytes",
+                                               "l2_bytes",
+                                               "l3_bytes",
+                                               "cores",
+                                               "threads",
+                                               "batch",
+                                               "m",
+                                               "n",
+                                               "k",
+                                               "window",
+                                               "rows",
+                                               "columns",
+                                               "reduction",
+                                               "element_bytes"};
 
 bool attune::isHandleName(StringRef name) {
   return llvm::is_contained(handleNames, name);
@@ -173,8 +184,7 @@ bindHandle(StringRef name, func::FuncOp dispatch, DispatchParts &parts) {
 }
 
 llvm::Error attune::runSequence(transform::NamedSequenceOp sequence,
-                                func::FuncOp dispatch,
-                                DispatchParts &parts,
+                                func::FuncOp dispatch, DispatchParts &parts,
                                 const Bindings &bindings) {
   RaggedArray<transform::MappedValue> mapping;
   Builder builder(sequence.getContext());

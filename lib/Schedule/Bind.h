@@ -23,8 +23,8 @@ bool isParamName(llvm::StringRef name);
 void annotateOps(DispatchParts &parts);
 void eraseAnnotations(mlir::func::FuncOp dispatch);
 
-/// Runs `sequence` of `module`, its arguments bound as their `attune.bind` says.
-/// Diagnostics become the error's text.
+/// Runs `sequence` of `module`, its arguments bound as their `attune.bind`
+/// says. Diagnostics become the error's text.
 llvm::Error runSequence(mlir::transform::NamedSequenceOp sequence,
                         mlir::func::FuncOp dispatch, DispatchParts &parts,
                         const Bindings &bindings);

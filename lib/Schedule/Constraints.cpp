@@ -62,7 +62,9 @@ int64_t allDistinct(ArrayRef<int64_t> values) {
 }
 
 llvm::Expected<int64_t> evaluate(Operation &op, ArrayRef<int64_t> in) {
-  auto all = [&](auto predicate) { return int64_t(llvm::all_of(in, predicate)); };
+  auto all = [&](auto predicate) {
+    return int64_t(llvm::all_of(in, predicate));
+  };
   auto isTrue = [](int64_t v) { return v != 0; };
   return llvm::TypeSwitch<Operation *, llvm::Expected<int64_t>>(&op)
       .Case<smt::IntConstantOp>(
@@ -86,14 +88,14 @@ llvm::Expected<int64_t> evaluate(Operation &op, ArrayRef<int64_t> in) {
           [&](auto o) { return divide(o, in[0], in[1]); })
       .Case<smt::IntCmpOp>(
           [&](auto o) { return compare(o.getPred(), in[0], in[1]); })
-      .Case<smt::EqOp>([&](auto) { return all([&](int64_t v) { return v == in[0]; }); })
+      .Case<smt::EqOp>(
+          [&](auto) { return all([&](int64_t v) { return v == in[0]; }); })
       .Case<smt::DistinctOp>([&](auto) { return allDistinct(in); })
       .Case<smt::NotOp>([&](auto) { return int64_t(in[0] == 0); })
       .Case<smt::AndOp>([&](auto) { return all(isTrue); })
       .Case<smt::OrOp>([&](auto) { return int64_t(llvm::any_of(in, isTrue)); })
-      .Case<smt::XOrOp>([&](auto) {
-        return int64_t(llvm::count_if(in, isTrue) % 2);
-      })
+      .Case<smt::XOrOp>(
+          [&](auto) { return int64_t(llvm::count_if(in, isTrue) % 2); })
       .Case<smt::ImpliesOp>(
           [&](auto) { return int64_t(in[0] == 0 || in[1] != 0); })
       .Case<smt::IteOp>([&](auto) { return in[0] ? in[1] : in[2]; })

@@ -135,9 +135,9 @@ const Schedule *ScheduleLibrary::find(StringRef name) const {
   return nullptr;
 }
 
-std::vector<const Schedule *>
-ScheduleLibrary::fitting(func::FuncOp dispatch, const Target &target,
-                         int64_t threads) const {
+std::vector<const Schedule *> ScheduleLibrary::fitting(func::FuncOp dispatch,
+                                                       const Target &target,
+                                                       int64_t threads) const {
   std::vector<const Schedule *> fitting;
   for (const auto &schedule : all) {
     // That one does not fit is an ordinary answer.

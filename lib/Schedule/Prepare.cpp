@@ -27,9 +27,8 @@ using namespace attune;
 static LogicalResult decomposeAggregates(func::FuncOp dispatch,
                                          IRRewriter &rewriter) {
   SmallVector<linalg::AggregatedOpInterface> aggregates;
-  dispatch.walk([&](linalg::AggregatedOpInterface op) {
-    aggregates.push_back(op);
-  });
+  dispatch.walk(
+      [&](linalg::AggregatedOpInterface op) { aggregates.push_back(op); });
   for (linalg::AggregatedOpInterface op : aggregates) {
     rewriter.setInsertionPoint(op);
     FailureOr<SmallVector<Value>> values = op.decomposeOperation(rewriter);
@@ -71,8 +70,8 @@ static bool shouldFuse(OpOperand *operand) {
   if (moves)
     return true;
   return producer->hasOneUse() &&
-         producer.getNumLoops() == consumer.getNumParallelLoops() +
-                                       consumer.getNumReductionLoops();
+         producer.getNumLoops() ==
+             consumer.getNumParallelLoops() + consumer.getNumReductionLoops();
 }
 
 static LogicalResult fuseElementwise(func::FuncOp dispatch) {

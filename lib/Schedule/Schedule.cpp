@@ -32,8 +32,8 @@ SmallVector<Choice> collectChoices(NamedSequenceOp sequence) {
   Builder builder(sequence.getContext());
   sequence.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto knob = dyn_cast<KnobOp>(op))
-      choices.push_back({knob.getName().str(), knob.getOptions(),
-                         knob.getSelectedAttr()});
+      choices.push_back(
+          {knob.getName().str(), knob.getOptions(), knob.getSelectedAttr()});
     auto alternatives = dyn_cast<AlternativesOp>(op);
     if (alternatives && !alternatives.getSelectedRegionAttr() &&
         !alternatives.getSelectedRegionParam()) {
@@ -57,7 +57,8 @@ llvm::Expected<int64_t> constraintValue(Value operand,
                                         const Configuration &configuration,
                                         const Bindings &bindings) {
   if (auto argument = dyn_cast<BlockArgument>(operand)) {
-    auto sequence = dyn_cast<NamedSequenceOp>(argument.getOwner()->getParentOp());
+    auto sequence =
+        dyn_cast<NamedSequenceOp>(argument.getOwner()->getParentOp());
     auto name = sequence ? sequence.getArgAttrOfType<StringAttr>(
                                argument.getArgNumber(), attr::bind)
                          : StringAttr();
@@ -113,9 +114,8 @@ llvm::Error checkConstraints(NamedSequenceOp sequence,
                              const Configuration &configuration,
                              const Bindings &bindings) {
   SmallVector<transform::smt::ConstrainParamsOp> constraints;
-  sequence.walk([&](transform::smt::ConstrainParamsOp op) {
-    constraints.push_back(op);
-  });
+  sequence.walk(
+      [&](transform::smt::ConstrainParamsOp op) { constraints.push_back(op); });
   for (transform::smt::ConstrainParamsOp constraint : constraints)
     if (llvm::Error error = evaluateConstraint(constraint, [&](Value operand) {
           return constraintValue(operand, configuration, bindings);

@@ -55,18 +55,19 @@ tileAndFuse(mlir::RewriterBase &rewriter, mlir::linalg::LinalgOp op,
             const TileOptions &options);
 
 /// Packs what `op` (a register tile inside loops) reads through the operand
-/// that has the loop of role `panel`, so that a tile is contiguous: panels along that
-/// loop, K innermost but one. The packed copy is made where the tensor that
-/// the tiles are cut from is defined. Shared among `ops` where equal. Leaves
-/// alone what it cannot pack (dynamic sizes, windows, nothing to gain).
+/// that has the loop of role `panel`, so that a tile is contiguous: panels
+/// along that loop, K innermost but one. The packed copy is made where the
+/// tensor that the tiles are cut from is defined. Shared among `ops` where
+/// equal. Leaves alone what it cannot pack (dynamic sizes, windows, nothing to
+/// gain).
 mlir::LogicalResult packOperand(mlir::RewriterBase &rewriter,
                                 llvm::ArrayRef<mlir::Operation *> ops,
                                 LoopRole panel, int64_t lanes, bool parallel);
 
 /// Turns the reduction of `op` along its K loop into one over `lanes` partial
-/// results side by side, combined at the end; an op with a loop N steps along its
-/// reductions instead. Leaves alone what has no neutral element or is shorter
-/// than `lanes`.
+/// results side by side, combined at the end; an op with a loop N steps along
+/// its reductions instead. Leaves alone what has no neutral element or is
+/// shorter than `lanes`.
 mlir::LogicalResult tileReduction(mlir::RewriterBase &rewriter,
                                   mlir::linalg::LinalgOp op, int64_t lanes);
 

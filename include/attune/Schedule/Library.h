@@ -37,8 +37,8 @@ namespace attune {
 ///   problem:  element_bytes (of the root op's widest input or result)
 ///     contraction and convolution: batch (product of the loops that are none
 ///       of the others), m and n (the loops that are tiled to registers; n is
-///       vectorised), k (the reduction that is unrolled), window (product of the
-///       other reductions)
+///       vectorised), k (the reduction that is unrolled), window (product of
+///       the other reductions)
 ///     reduction, elementwise, copy: rows (product of all parallel loops but a
 ///       contiguous one), columns (that loop, or 1), reduction (product of the
 ///       reduction loops, 1 if there are none)
@@ -72,9 +72,9 @@ public:
 
   /// What a careful person would choose for this problem and target; always
   /// valid. The untuned baseline.
-  llvm::Expected<Configuration> defaultConfiguration(mlir::func::FuncOp dispatch,
-                                                     const Target &target,
-                                                     int64_t threads) const;
+  llvm::Expected<Configuration>
+  defaultConfiguration(mlir::func::FuncOp dispatch, const Target &target,
+                       int64_t threads) const;
 
   /// An error if a value is missing, unknown, outside of its domain or if a
   /// constraint is violated (outcome: Rejected). Touches no IR.
@@ -109,9 +109,7 @@ public:
   static llvm::Expected<ScheduleLibrary> load(mlir::MLIRContext *context,
                                               llvm::StringRef folder);
 
-  llvm::ArrayRef<std::unique_ptr<Schedule>> schedules() const {
-    return all;
-  }
+  llvm::ArrayRef<std::unique_ptr<Schedule>> schedules() const { return all; }
 
   /// By name; null if there is none.
   const Schedule *find(llvm::StringRef name) const;
