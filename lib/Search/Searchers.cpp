@@ -117,8 +117,8 @@ std::string RandomSearcher::stopReason() const {
 }
 
 llvm::Expected<std::unique_ptr<Searcher>>
-attune::createSearcher(llvm::StringRef name, const Space &space,
-                       uint64_t seed, std::vector<Configuration> first) {
+attune::createSearcher(llvm::StringRef name, const Space &space, uint64_t seed,
+                       std::vector<Configuration> first) {
   if (name == "random")
     return std::make_unique<RandomSearcher>(space, seed);
   if (name == "exhaustive")

@@ -6,10 +6,10 @@
 
 #include "attune/Search/Searcher.h"
 #include "attune/Space/FromJSON.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
 #include <map>
 #include <set>
 
@@ -125,7 +125,8 @@ TEST_P(EverySearcher, AsksOfAHugeSpaceWithoutRepeats) {
 
 TEST(Searcher, RandomDiffersBySeed) {
   Space space = smallSpace();
-  EXPECT_NE(make("random", space, 1)->ask(10), make("random", space, 2)->ask(10));
+  EXPECT_NE(make("random", space, 1)->ask(10),
+            make("random", space, 2)->ask(10));
 }
 
 TEST(Searcher, AutoAsksTheFirstOnesFirst) {

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "attune/Schedule/Configuration.h"
 #include "attune/Search/Trial.h"
+#include "attune/Schedule/Configuration.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -30,15 +30,18 @@ TEST(Configuration, PrintsAndReadsBackInOrder) {
 }
 
 TEST(Configuration, DifferentValuesPrintDifferently) {
-  EXPECT_NE(toString(KnobValue(std::string("true"))), toString(KnobValue(true)));
-  EXPECT_NE(toString(KnobValue(std::string("6"))), toString(KnobValue(int64_t(6))));
+  EXPECT_NE(toString(KnobValue(std::string("true"))),
+            toString(KnobValue(true)));
+  EXPECT_NE(toString(KnobValue(std::string("6"))),
+            toString(KnobValue(int64_t(6))));
   EXPECT_NE(toString(KnobValue(1.0)), toString(KnobValue(int64_t(1))));
   EXPECT_NE(toString(KnobValue(std::string("a b"))), "a b");
 }
 
 TEST(Configuration, BadJSONSaysWhat) {
   auto errorOf = [](llvm::StringRef text) {
-    auto result = configurationFromJSON(llvm::cantFail(llvm::json::parse(text)));
+    auto result =
+        configurationFromJSON(llvm::cantFail(llvm::json::parse(text)));
     return result ? "none" : llvm::toString(result.takeError());
   };
   EXPECT_EQ(errorOf("3"), "a configuration is an object, not 3");

@@ -63,11 +63,13 @@ TEST(Expression, FollowsPython) {
 TEST(Expression, EuclideanRemainderIsNeverNegative) {
   for (int64_t a : {-7, -6, 0, 6, 7})
     for (int64_t b : {-3, 3}) {
-      int64_t q = *applyOp(Op::EuclidDiv, a, b), r = *applyOp(Op::EuclidMod, a, b);
+      int64_t q = *applyOp(Op::EuclidDiv, a, b),
+              r = *applyOp(Op::EuclidMod, a, b);
       EXPECT_GE(r, 0);
       EXPECT_LT(r, 3);
       EXPECT_EQ(q * b + r, a) << a << " by " << b;
-      int64_t fq = *applyOp(Op::FloorDiv, a, b), fr = *applyOp(Op::FloorMod, a, b);
+      int64_t fq = *applyOp(Op::FloorDiv, a, b),
+              fr = *applyOp(Op::FloorMod, a, b);
       EXPECT_EQ(fq * b + fr, a);
       EXPECT_TRUE(fr == 0 || (fr < 0) == (b < 0));
     }
@@ -90,12 +92,14 @@ TEST(Expression, ErrorsGiveTheColumn) {
     auto expression = Expression::parse(source);
     return expression ? "none" : llvm::toString(expression.takeError());
   };
-  EXPECT_EQ(errorOf("a + * b"),
-            "column 5: unexpected '*' where a value is expected in \"a + * b\"");
+  EXPECT_EQ(
+      errorOf("a + * b"),
+      "column 5: unexpected '*' where a value is expected in \"a + * b\"");
   EXPECT_EQ(errorOf("(a"),
             "column 3: the expression ends where ')' is expected in \"(a\"");
-  EXPECT_EQ(errorOf("a b"),
-            "column 3: unexpected 'b' where an operator is expected in \"a b\"");
+  EXPECT_EQ(
+      errorOf("a b"),
+      "column 3: unexpected 'b' where an operator is expected in \"a b\"");
   EXPECT_EQ(errorOf("1.5 < a"),
             "column 1: '1.5' is not a decimal integer in \"1.5 < a\"");
   EXPECT_EQ(errorOf("c == 'x"),

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "attune/Space/FromJSON.h"
+#include "attune/Space/Listing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <map>
+#include <cmath>
+#include <set>
 
 using namespace attune;
 using testing::AllOf;
@@ -29,10 +31,11 @@ static std::string errorOf(llvm::StringRef text) {
 
 /// Two knobs, `a` of 0 1 2 and `b` of 1 2 3, and one constraint, on line 3.
 static std::string with(llvm::StringRef constraint) {
-  return llvm::formatv("{{\"knobs\": [{{\"name\": \"a\", \"values\": [0, 1, 2]},\n"
-                       "  {{\"name\": \"b\", \"values\": [1, 2, 3]}],\n"
-                       " \"constraints\": [\"{0}\"]}",
-                       constraint)
+  return llvm::formatv(
+             "{{\"knobs\": [{{\"name\": \"a\", \"values\": [0, 1, 2]},\n"
+             "  {{\"name\": \"b\", \"values\": [1, 2, 3]}],\n"
+             " \"constraints\": [\"{0}\"]}",
+             constraint)
       .str();
 }
 
@@ -159,8 +162,8 @@ TEST(Space, CountsAndSamplesATrillionUniformly) {
 TEST(Space, SaturatesItsCountAndStillSamples) {
   std::vector<Knob> knobs;
   for (int i = 0; i < 20; ++i)
-    knobs.push_back({"k" + std::to_string(i),
-                     llvm::cantFail(Domain::range(0, 999))});
+    knobs.push_back(
+        {"k" + std::to_string(i), llvm::cantFail(Domain::range(0, 999))});
   auto space = Space::create("", knobs, {parse("k0 <= k1")});
   ASSERT_TRUE(bool(space));
   EXPECT_EQ(space->count(), UINT64_MAX);
@@ -182,8 +185,7 @@ TEST(SpaceFromJSON, ReadsEveryKindOfDomain) {
     {"name": "c", "values": ["x", "y"]}, {"name": "o", "permutation": 3},
     {"name": "f", "float": {"from": 1, "to": 100, "steps": 3, "scale": "log"}}]})");
   EXPECT_EQ(space.count(), 3u * 3 * 6 * 2 * 2 * 6 * 3);
-  EXPECT_EQ(toString(space.at(0)),
-            "r=1 p=4 d=1 b=true c=x o=[0,1,2] f=1.0");
+  EXPECT_EQ(toString(space.at(0)), "r=1 p=4 d=1 b=true c=x o=[0,1,2] f=1.0");
   EXPECT_EQ(toString(space.at(space.count() - 1)),
             "r=9 p=16 d=12 b=false c=y o=[2,1,0] f=100.0");
 }
@@ -246,9 +248,10 @@ TEST(Space, TableHoldsExactlyItsRows) {
 TEST(SpaceErrors, NamePlaceAndReason) {
   EXPECT_EQ(errorOf(with("a < z")),
             "s.json:3: constraint 1: unknown knob 'z' in \"a < z\"");
-  EXPECT_EQ(errorOf(with("b % a == 0")),
-            "s.json:3: constraint 1: b % a divides by zero for a=0 b=1 in \"b % "
-            "a == 0\"");
+  EXPECT_EQ(
+      errorOf(with("b % a == 0")),
+      "s.json:3: constraint 1: b % a divides by zero for a=0 b=1 in \"b % "
+      "a == 0\"");
   EXPECT_EQ(errorOf(with("a > 2")),
             "s.json: unsatisfiable: no configuration satisfies s.json:3: "
             "constraint 1 \"a > 2\"");
@@ -313,6 +316,30 @@ TEST(SpaceErrors, ContradictionNamesWhatContradicts) {
   std::string message = errorOf(R"({"knobs": [{"name": "a", "values": [1, 2]},
     {"name": "b", "values": [1, 2]}],
     "constraints": ["a < b", "a >= 1", "b < a"]})");
-  EXPECT_THAT(message, AllOf(HasSubstr("\"a < b\" and"), HasSubstr("\"b < a\"")));
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("\"a < b\" and"), HasSubstr("\"b < a\"")));
   EXPECT_THAT(message, testing::Not(HasSubstr("a >= 1")));
+}
+
+//===----------------------------------------------------------------------===//
+// What the command prints
+//===----------------------------------------------------------------------===//
+
+TEST(Listing, DescribesListsAndSamples) {
+  Space space = fromText(with("a < b"));
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  describeSpace(space, out);
+  EXPECT_EQ(text, "a  [0, 1, 2]\nb  [1, 2, 3]\nsuch that a < b\n"
+                  "6 configurations\n");
+  text.clear();
+  listSpace(space, 2, out);
+  EXPECT_EQ(llvm::StringRef(text).count('\n'), 2u);
+  EXPECT_EQ(countText(space), "6");
+  for (size_t count : {1, 2, 5, 6, 9}) {
+    std::set<std::string> seen;
+    for (const Configuration &configuration : sampleDistinct(space, count, 1))
+      seen.insert(toString(configuration));
+    EXPECT_EQ(seen.size(), std::min<size_t>(count, 6));
+  }
 }

@@ -86,7 +86,7 @@ public:
 private:
   Kind kind = Kind::Boolean;
   uint64_t count = 0;
-  int64_t lower = 0, step = 1; // Range; Permutation: lower is n.
+  int64_t lower = 0, step = 1;  // Range; Permutation: lower is n.
   std::vector<int64_t> numbers; // Integers; Boolean as 0 and 1.
   std::vector<std::string> texts;
   std::vector<double> reals;

@@ -13,9 +13,9 @@
 
 namespace attune {
 
-/// Reads a space. `path` is where `text` comes from: messages begin with it and,
-/// where it is known, the line. An unsatisfiable space is an error that names
-/// the constraints that contradict each other.
+/// Reads a space. `path` is where `text` comes from: messages begin with it
+/// and, where it is known, the line. An unsatisfiable space is an error that
+/// names the constraints that contradict each other.
 llvm::Expected<Space> parseSpace(llvm::StringRef text, llvm::StringRef path);
 
 /// The same, of a file.
