@@ -63,15 +63,16 @@ attune::knobValueFromJSON(const llvm::json::Value &json) {
     for (const llvm::json::Value &element : *array) {
       auto integer = element.getAsInteger();
       if (!integer)
-        return makeError("a list as the value of a knob holds integers, not {0}",
-                         element);
+        return makeError(
+            "a list as the value of a knob holds integers, not {0}", element);
       list.push_back(*integer);
     }
     return KnobValue(std::move(list));
   }
-  return makeError("{0} is not the value of a knob: give a number, a boolean, a "
-                   "text or a list of integers",
-                   json);
+  return makeError(
+      "{0} is not the value of a knob: give a number, a boolean, a "
+      "text or a list of integers",
+      json);
 }
 
 /// A text that could be read as another value or hides a separator is quoted.
@@ -88,17 +89,15 @@ static std::string quoteIfNeeded(const std::string &text) {
 
 std::string attune::toString(const KnobValue &value) {
   return std::visit(
-      Overloaded{[](int64_t integer) { return llvm::itostr(integer); },
-                 [](double number) { return toText(number); },
-                 [](bool boolean) {
-                   return std::string(boolean ? "true" : "false");
-                 },
-                 [](const std::string &text) { return quoteIfNeeded(text); },
-                 [](const std::vector<int64_t> &list) {
-                   return "[" +
-                          llvm::join(llvm::map_range(list, llvm::itostr), ",") +
-                          "]";
-                 }},
+      Overloaded{
+          [](int64_t integer) { return llvm::itostr(integer); },
+          [](double number) { return toText(number); },
+          [](bool boolean) { return std::string(boolean ? "true" : "false"); },
+          [](const std::string &text) { return quoteIfNeeded(text); },
+          [](const std::vector<int64_t> &list) {
+            return "[" + llvm::join(llvm::map_range(list, llvm::itostr), ",") +
+                   "]";
+          }},
       value);
 }
 
@@ -147,8 +146,9 @@ attune::configurationFromJSON(const llvm::json::Value &json) {
       names.push_back(name->str());
     }
     if (names.size() != values->size())
-      return makeError("\"knobs\" of a configuration lists {0} of its {1} values",
-                       names.size(), values->size());
+      return makeError(
+          "\"knobs\" of a configuration lists {0} of its {1} values",
+          names.size(), values->size());
   } else { // Written by hand: any order, so take one that is always the same.
     for (const auto &member : *values)
       names.push_back(member.first.str());
