@@ -55,7 +55,7 @@ llvm::Expected<std::string> compileHost(Program &program,
   auto layouts = bufferizeEntries(program, options.capture, dispatches);
   if (!layouts)
     return layouts.takeError();
-  if (llvm::Error error = runPipeline(module, "builtin.module(cse,canonicalize)",
+  if (llvm::Error error = runPipeline(module, "cse,canonicalize",
                                       "clean-up failed"))
     return std::move(error);
   SymbolTable symbols(module);
@@ -69,6 +69,7 @@ llvm::Expected<std::string> compileHost(Program &program,
   if (!code)
     return code.takeError();
   addModuleInfo(**code, program, *layouts, dispatches, options.threads);
+  hideAllBut(**code, "attune_module_info");
   std::string path = scratch.file("host.o");
   if (llvm::Error error = emitObject(**code, options, path))
     return std::move(error);

@@ -43,7 +43,7 @@ llvm::Error DiagnosticCollector::error(llvm::StringRef what) const {
 llvm::Error runPipeline(ModuleOp module, llvm::StringRef pipeline,
                         llvm::StringRef what) {
   DiagnosticCollector diagnostics(*module.getContext());
-  PassManager manager(module.getContext());
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
   // Verified once at the end of each stage by the caller's next parse or
   // translation; between passes it only costs time.
   manager.enableVerifier(false);

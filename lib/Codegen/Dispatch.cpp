@@ -78,6 +78,7 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
                           const CodegenOptions &options,
                           llvm::StringRef objectPath) {
   func::FuncOp func = onlyFunction(module);
+  std::string name = func.getName().str();
   auto dump = [&](llvm::StringRef stage) {
     if (options.afterStage)
       options.afterStage(stage, module);
@@ -117,11 +118,11 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
   if (!code)
     return code.takeError();
   // Destinations do not overlap inputs, and inputs are only read.
-  for (llvm::Function &function : **code)
-    if (!function.isDeclaration() && function.hasExternalLinkage())
-      for (llvm::Argument &argument : function.args())
-        if (argument.getType()->isPointerTy())
-          argument.addAttr(llvm::Attribute::NoAlias);
+  llvm::Function *entry = (*code)->getFunction(name);
+  for (llvm::Argument &argument : entry->args())
+    if (argument.getType()->isPointerTy())
+      argument.addAttr(llvm::Attribute::NoAlias);
+  hideAllBut(**code, name);
   return emitObject(**code, options, objectPath);
 }
 
@@ -150,12 +151,20 @@ llvm::Expected<std::string> compileDispatch(func::FuncOp func,
     return std::string(path);
 
   OwningOpRef<ModuleOp> prepared = isolate(func);
-  if (!options.reference)
-    if (llvm::Error error = prepareDispatch(onlyFunction(*prepared)))
-      return std::move(error);
-  auto choices = choicesFor(onlyFunction(*prepared), options);
-  if (!choices)
-    return choices.takeError();
+  llvm::Expected<std::vector<Choice>> choices = std::vector<Choice>{Choice()};
+  llvm::Error unprepared = options.reference
+                               ? llvm::Error::success()
+                               : prepareDispatch(onlyFunction(*prepared));
+  if (unprepared && func->hasAttr(attr::config))
+    return makeRejected(std::move(unprepared));
+  if (unprepared) {
+    llvm::consumeError(std::move(unprepared));
+    prepared = isolate(func); // as it was: loops
+  } else {
+    choices = choicesFor(onlyFunction(*prepared), options);
+    if (!choices)
+      return choices.takeError();
+  }
   std::string temporary = (path + ".tmp").str();
   for (size_t i = 0; i < choices->size(); ++i) {
     OwningOpRef<ModuleOp> module = prepared->clone();

@@ -34,6 +34,17 @@ translate(ModuleOp module, llvm::LLVMContext &context) {
   return result;
 }
 
+void hideAllBut(llvm::Module &module, llvm::StringRef symbol) {
+  for (llvm::GlobalValue &value : module.global_values()) {
+    if (value.isDeclaration() || value.hasLocalLinkage())
+      continue;
+    if (value.getName() == symbol)
+      value.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    else
+      value.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+}
+
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const Target &target, bool reference) {
   static const bool initialized = [] {

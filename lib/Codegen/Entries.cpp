@@ -87,7 +87,9 @@ private:
 
   void bindWeights() {
     llvm::MapVector<int64_t, Value> views;
-    func.walk([&](WeightOp op) {
+    SmallVector<WeightOp> ops;
+    func.walk([&](WeightOp op) { ops.push_back(op); });
+    for (WeightOp op : ops) {
       auto type = cast<RankedTensorType>(op.getType());
       Value &view = views[op.getIndex()];
       if (!view) {
@@ -98,8 +100,11 @@ private:
         view = readBuffer(builder, loc, view, type, Access::Read);
       }
       op.replaceAllUsesWith(view);
+    }
+    // Only now: one of them may be where the builder stands.
+    for (WeightOp op : ops)
       op.erase();
-    });
+    builder.setInsertionPointToStart(&func.front());
   }
 
   void bindInputs() {
@@ -164,12 +169,42 @@ private:
         builder, loc, builder.getI64IntegerAttr(index));
     Value anySizes = memref::CastOp::create(
         builder, loc, MemRefType::get({ShapedType::kDynamic}, builder.getI64Type()), sizes);
-    auto call = func::CallOp::create(
-        builder, loc, "attune_rt_output", bytesType(func.getContext()),
-        ValueRange{number, anySizes});
+    auto call = func::CallOp::create(builder, loc, "attune_rt_output",
+                                     TypeRange{builder.getI64Type()},
+                                     ValueRange{number, anySizes});
+    Value bytes = bufferAt(call.getResult(0));
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-    return memref::ViewOp::create(builder, loc, bufferType(tensor),
-                                  call.getResult(0), zero, dynamicSizes);
+    return memref::ViewOp::create(builder, loc, bufferType(tensor), bytes, zero,
+                                  dynamicSizes);
+  }
+
+  /// A memref<?xi8> at an address, made by hand: a buffer that came from a call
+  /// would count as ours to free.
+  Value bufferAt(Value address) {
+    MLIRContext *context = func.getContext();
+    auto pointer = LLVM::LLVMPointerType::get(context);
+    Type i64 = builder.getI64Type();
+    auto array = LLVM::LLVMArrayType::get(i64, 1);
+    auto type = LLVM::LLVMStructType::getLiteral(
+        context, {pointer, pointer, i64, array, array});
+    Value data = LLVM::IntToPtrOp::create(builder, loc, pointer, address);
+    auto number = [&](int64_t value) -> Value {
+      return LLVM::ConstantOp::create(builder, loc, i64,
+                                      builder.getI64IntegerAttr(value));
+    };
+    Value descriptor = LLVM::UndefOp::create(builder, loc, type);
+    auto set = [&](Value value, ArrayRef<int64_t> position) {
+      descriptor = LLVM::InsertValueOp::create(builder, loc, descriptor, value,
+                                               position);
+    };
+    set(data, {0});
+    set(data, {1});
+    set(number(0), {2});
+    set(number(std::numeric_limits<int64_t>::max()), {3, 0});
+    set(number(1), {4, 0});
+    return UnrealizedConversionCastOp::create(builder, loc, bytesType(context),
+                                              descriptor)
+        .getResult(0);
   }
 
   void finish() {
@@ -264,8 +299,7 @@ bufferizeEntries(Program &program, bool capture,
   declare(module, "attune_rt_begin", i32, {});
   declare(module, "attune_rt_end", i32, {});
   declare(module, "attune_rt_output",
-          {i64, MemRefType::get({ShapedType::kDynamic}, i64)},
-          bytesType(context));
+          {i64, MemRefType::get({ShapedType::kDynamic}, i64)}, i64);
 
   std::vector<EntryLayout> layouts;
   SymbolTable symbols(module);

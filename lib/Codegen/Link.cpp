@@ -70,7 +70,8 @@ Error link(ArrayRef<std::string> objects, const Toolchain &tools, int threads,
       tools.linker, "-shared", "--gc-sections", "--build-id=none",
       "-z", "noexecstack", "-o", temporary};
   arguments.insert(arguments.end(), objects.begin(), objects.end());
-  arguments.push_back(tools.runtime);
+  // All of it: a program without dispatches calls nothing of the runtime.
+  arguments.insert(arguments.end(), {"--whole-archive", tools.runtime, "--no-whole-archive"});
   if (threads != 1) {
     arguments.push_back(tools.openmp);
     arguments.push_back("-rpath");

@@ -79,31 +79,29 @@ static void approximateMath(ModuleOp module) {
 }
 
 static constexpr llvm::StringLiteral deallocation =
-    "builtin.module("
     "func.func(buffer-hoisting,buffer-loop-hoisting,"
     "promote-buffers-to-stack{max-alloc-size-in-bytes=4096}),"
     "ownership-based-buffer-deallocation,canonicalize,"
     "buffer-deallocation-simplification,bufferization-lower-deallocations,"
-    "cse,canonicalize)";
+    "cse,canonicalize";
 
 static std::string loopPipeline(bool parallel) {
-  std::string text = "builtin.module(func.func(convert-linalg-to-loops),";
+  std::string text = "func.func(convert-linalg-to-loops),";
   text += parallel ? "func.func(scf-forall-to-parallel),"
                      "convert-scf-to-openmp,canonicalize,"
                    : "func.func(scf-forall-to-for),"
                      "func.func(scf-parallel-for-to-nested-fors),";
   return text +
          "func.func(convert-vector-to-scf{full-unroll=true}),"
-         "canonicalize,cse)";
+         "canonicalize,cse";
 }
 
 static constexpr llvm::StringLiteral mathPipeline =
-    "builtin.module("
     "convert-complex-to-standard,"
     "func.func(arith-emulate-unsupported-floats{source-types=bf16,f16 "
     "target-type=f32}),"
     "func.func(math-extend-to-supported-types{extra-types=f32 "
-    "target-type=f32}),canonicalize)";
+    "target-type=f32}),canonicalize";
 
 static std::string llvmPipeline(bool reference) {
   std::string vectors =
@@ -112,7 +110,7 @@ static std::string llvmPipeline(bool reference) {
                   "vector-contract-lowering=outerproduct "
                   "vector-transpose-lowering=shuffle1d "
                   "enable-x86vector=true}";
-  return "builtin.module(expand-realloc,expand-strided-metadata,lower-affine,"
+  return "expand-realloc,expand-strided-metadata,lower-affine,"
          "convert-math-to-funcs{convert-ctlz=false},"
          "arith-expand{include-bf16=true},"
          "convert-scf-to-cf," +
@@ -123,7 +121,7 @@ static std::string llvmPipeline(bool reference) {
          "convert-index-to-llvm,convert-arith-to-llvm,"
          "finalize-memref-to-llvm{use-generic-functions=true},"
          "convert-func-to-llvm,convert-openmp-to-llvm,convert-cf-to-llvm,"
-         "convert-ub-to-llvm,reconcile-unrealized-casts)";
+         "convert-ub-to-llvm,reconcile-unrealized-casts";
 }
 
 static bool hasParallelLoops(ModuleOp module) {

@@ -31,7 +31,7 @@ private:
   std::string first;
 };
 
-/// Runs a textual pass pipeline on a module.
+/// Runs a textual pass pipeline (of module passes) on a module.
 llvm::Error runPipeline(mlir::ModuleOp module, llvm::StringRef pipeline,
                         llvm::StringRef what);
 
@@ -71,6 +71,10 @@ translate(mlir::ModuleOp module, llvm::LLVMContext &context);
 void addModuleInfo(llvm::Module &module, const Program &program,
                    llvm::ArrayRef<EntryLayout> entries,
                    llvm::ArrayRef<std::string> dispatches, int threads);
+
+/// Objects are linked together and export nothing of their own: `symbol` is
+/// visible to the other objects, everything else only inside its own.
+void hideAllBut(llvm::Module &module, llvm::StringRef symbol);
 
 /// Schedules, lowers and emits one dispatch function, or takes the object from
 /// the cache; gives the object's path.

@@ -10,6 +10,7 @@
 #include "attune/Support/Error.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -139,7 +140,7 @@ Error checkOutputs(const RunFlags &flags, ArrayRef<std::string> paths,
     outs() << "output " << index << ": "
            << (outcome.ok ? "agrees with " : "differs from ")
            << stripAt(check) << " (largest error "
-           << formatv("{0:g}", outcome.maxError) << ")"
+           << format("%g", outcome.maxError) << ")"
            << (outcome.ok ? "" : ": " + outcome.reason) << '\n';
   }
   if (!ok)
@@ -152,7 +153,7 @@ void printTensor(size_t index, const Tensor &tensor) {
          << toString(TensorType{tensor.type, tensor.shape}) << " =";
   int64_t shown = std::min<int64_t>(8, tensor.elementCount());
   for (int64_t i = 0; i < shown; ++i)
-    outs() << ' ' << formatv("{0:g}", tensor.at(i));
+    outs() << ' ' << format("%g", tensor.at(i));
   if (shown < tensor.elementCount())
     outs() << " ...";
   outs() << '\n';

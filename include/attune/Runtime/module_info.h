@@ -63,11 +63,9 @@ void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t bytes);
 void _mlir_memref_to_llvm_free(void *pointer);
 void attune_rt_begin(int32_t dispatch);
 void attune_rt_end(int32_t dispatch);
-/* Bytes for output `index`, whose sizes are known only now. `result` is a
- * memref<?xi8>, `sizes` a memref<?xi64>. */
-void _mlir_ciface_attune_rt_output(AttuneDescriptor *result, int64_t index,
-                                   AttuneDescriptor *sizes);
-
+/* The address of output `index`, whose sizes are known only now; `sizes` is a
+ * memref<?xi64>. */
+int64_t _mlir_ciface_attune_rt_output(int64_t index, AttuneDescriptor *sizes);
 /* Writes one input of a dispatch to $ATTUNE_CAPTURE/d<dispatch>.a<argument>.npy,
  * the first time it is seen. `buffer` is a row-major memref<*xT>; there is one
  * function for each T. Only libraries compiled for it call these. */
