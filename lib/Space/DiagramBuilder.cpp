@@ -92,7 +92,7 @@ private:
   llvm::ArrayRef<Variable> variables;
   const Group &group;
   Diagram &diagram;
-  Program program;
+  CompiledExpression program;
   std::vector<Interval> current, initial; ///< By node of the program.
   std::vector<Layer> layers;
   std::vector<uint32_t> candidateOf; ///< By variable: what is being tried.
@@ -111,7 +111,7 @@ DiagramBuilder::DiagramBuilder(llvm::ArrayRef<Knob> knobs,
   std::vector<int> level(variables.size(), -1);
   for (auto [depth, variable] : llvm::enumerate(diagram.order))
     level[variable] = depth;
-  program = Program::compile(group.constraints, level);
+  program = CompiledExpression::compile(group.constraints, level);
   candidateOf.resize(variables.size());
 
   initial.resize(program.nodes.size());
@@ -133,7 +133,7 @@ void DiagramBuilder::prepareLayer(size_t depth) {
   layer.decided.resize(group.constraints.size());
   layer.failed.resize(group.constraints.size());
   for (auto [i, constraint] : llvm::enumerate(group.constraints)) {
-    const Program::Node &root = program.nodes[program.roots[i]];
+    const CompiledExpression::Node &root = program.nodes[program.roots[i]];
     if (llvm::is_contained(constraint->variables, layer.variable)) {
       prepareCheck(layer, depth, i);
       prepareHints(layer, depth, i);
@@ -159,7 +159,7 @@ void DiagramBuilder::prepareCheck(Layer &layer, size_t depth,
   check.isLast = program.nodes[program.roots[constraint]].last == int(depth);
   static const Interval none;
   for (int i : program.members[constraint]) {
-    const Program::Node &node = program.nodes[i];
+    const CompiledExpression::Node &node = program.nodes[i];
     if (node.operands[0] < 0 || node.first > int(depth) ||
         node.last < int(depth))
       continue;
@@ -177,10 +177,10 @@ void DiagramBuilder::prepareCheck(Layer &layer, size_t depth,
 }
 
 /// Whether the variable node `wanted` is a factor of the product `node`.
-static bool isFactor(const Program &program, int node, int wanted) {
+static bool isFactor(const CompiledExpression &program, int node, int wanted) {
   if (node == wanted)
     return true;
-  const Program::Node &n = program.nodes[node];
+  const CompiledExpression::Node &n = program.nodes[node];
   return n.op == Op::Mul && (isFactor(program, n.operands[0], wanted) ||
                              isFactor(program, n.operands[1], wanted));
 }
@@ -193,12 +193,12 @@ void DiagramBuilder::prepareHints(Layer &layer, size_t depth,
   if (variable.values.size() <= 16 || !variable.isAscending() ||
       variable.values.front() <= 0)
     return;
-  const Program::Node &root = program.nodes[program.roots[constraint]];
+  const CompiledExpression::Node &root = program.nodes[program.roots[constraint]];
   if (root.op != Op::Eq)
     return;
   for (int side : {0, 1}) {
-    const Program::Node &mod = program.nodes[root.operands[side]];
-    const Program::Node &zero = program.nodes[root.operands[1 - side]];
+    const CompiledExpression::Node &mod = program.nodes[root.operands[side]];
+    const CompiledExpression::Node &zero = program.nodes[root.operands[1 - side]];
     if ((mod.op != Op::FloorMod && mod.op != Op::EuclidMod) ||
         zero.op != Op::Constant || zero.value != 0)
       continue;

@@ -58,7 +58,7 @@ public:
     std::vector<int> level(variables.size());
     for (auto [i, l] : llvm::enumerate(level))
       l = i;
-    program = Program::compile(constraints, level);
+    program = CompiledExpression::compile(constraints, level);
     state.resize(program.nodes.size());
   }
 
@@ -84,7 +84,7 @@ private:
 
   llvm::ArrayRef<const Constraint *> constraints;
   std::vector<Variable> &variables;
-  Program program;
+  CompiledExpression program;
   std::vector<Interval> state;
 };
 } // namespace

@@ -9,7 +9,7 @@
 #ifndef ATTUNE_LIB_SPACE_PROPAGATE_H
 #define ATTUNE_LIB_SPACE_PROPAGATE_H
 
-#include "Program.h"
+#include "CompiledExpression.h"
 
 namespace attune {
 

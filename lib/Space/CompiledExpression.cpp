@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Program.h"
+#include "CompiledExpression.h"
 
 #include "attune/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
@@ -234,20 +234,20 @@ attune::resolveConstraints(llvm::ArrayRef<Knob> knobs,
 namespace {
 class Compiler {
 public:
-  Compiler(Program &program, llvm::ArrayRef<int> level)
+  Compiler(CompiledExpression &program, llvm::ArrayRef<int> level)
       : program(program), level(level) {}
   int lower(const Term &term);
 
 private:
-  int addNode(Program::Node node);
+  int addNode(CompiledExpression::Node node);
   int addOp(Op op, llvm::ArrayRef<int> operands);
-  Program &program;
+  CompiledExpression &program;
   llvm::ArrayRef<int> level;
   std::map<std::tuple<Op, int, int, int, int64_t, int>, int> known;
 };
 } // namespace
 
-int Compiler::addNode(Program::Node node) {
+int Compiler::addNode(CompiledExpression::Node node) {
   auto key = std::make_tuple(node.op, node.operands[0], node.operands[1],
                              node.operands[2], node.value, node.variable);
   auto [entry, isNew] = known.try_emplace(key, program.nodes.size());
@@ -257,10 +257,10 @@ int Compiler::addNode(Program::Node node) {
 }
 
 int Compiler::addOp(Op op, llvm::ArrayRef<int> operands) {
-  Program::Node node{op};
+  CompiledExpression::Node node{op};
   Interval values[3];
   for (auto [i, operand] : llvm::enumerate(operands)) {
-    const Program::Node &below = program.nodes[operand];
+    const CompiledExpression::Node &below = program.nodes[operand];
     node.operands[i] = operand;
     node.first = std::min(node.first, below.first);
     node.last = std::max(node.last, below.last);
@@ -270,7 +270,7 @@ int Compiler::addOp(Op op, llvm::ArrayRef<int> operands) {
   if (node.last < 0) { // Constants fold, unless that is an error.
     Interval value = applyOp(op, values[0], values[1], values[2]);
     if (value.isPoint()) {
-      Program::Node constant{Op::Constant};
+      CompiledExpression::Node constant{Op::Constant};
       constant.value = value.lower;
       return addNode(constant);
     }
@@ -280,7 +280,7 @@ int Compiler::addOp(Op op, llvm::ArrayRef<int> operands) {
 
 int Compiler::lower(const Term &term) {
   if (term.operands.empty()) {
-    Program::Node node{term.op};
+    CompiledExpression::Node node{term.op};
     node.value = term.value;
     node.variable = term.variable;
     node.first = term.variable < 0 ? INT_MAX : level[term.variable];
@@ -313,9 +313,9 @@ int Compiler::lower(const Term &term) {
   return result;
 }
 
-Program Program::compile(llvm::ArrayRef<const Constraint *> constraints,
+CompiledExpression CompiledExpression::compile(llvm::ArrayRef<const Constraint *> constraints,
                          llvm::ArrayRef<int> level) {
-  Program program;
+  CompiledExpression program;
   program.variableNodes.assign(level.size(), -1);
   program.presentNodes.assign(level.size(), -1);
   Compiler compiler(program, level);
@@ -338,7 +338,7 @@ Program Program::compile(llvm::ArrayRef<const Constraint *> constraints,
   return program;
 }
 
-Interval Program::evaluate(size_t which, std::vector<Interval> &state) const {
+Interval CompiledExpression::evaluate(size_t which, std::vector<Interval> &state) const {
   static const Interval none;
   for (int i : members[which]) {
     const Node &node = nodes[i];

@@ -8,8 +8,8 @@
 // split at their conjunctions, and lowered to a graph of two-operand nodes that
 // suits an order of the variables.
 
-#ifndef ATTUNE_LIB_SPACE_PROGRAM_H
-#define ATTUNE_LIB_SPACE_PROGRAM_H
+#ifndef ATTUNE_LIB_SPACE_COMPILEDEXPRESSION_H
+#define ATTUNE_LIB_SPACE_COMPILEDEXPRESSION_H
 
 #include "Interval.h"
 #include "attune/Space/Space.h"
@@ -67,7 +67,7 @@ llvm::Error constraintError(const Expression &declared,
 
 /// The graph of some constraints for an order of their variables. Operands come
 /// before the nodes that use them; equal nodes are one.
-struct Program {
+struct CompiledExpression {
   struct Node {
     Expression::Op op;
     int operands[3] = {-1, -1, -1};
@@ -86,7 +86,7 @@ struct Program {
   std::vector<int> presentNodes;         ///< Likewise, of Present.
 
   /// `level[v]` is the place of variable v in the order.
-  static Program compile(llvm::ArrayRef<const Constraint *> constraints,
+  static CompiledExpression compile(llvm::ArrayRef<const Constraint *> constraints,
                          llvm::ArrayRef<int> level);
 
   /// What constraint `which` can be when the nodes of variables, set by the
@@ -105,4 +105,4 @@ struct Program {
 
 } // namespace attune
 
-#endif // ATTUNE_LIB_SPACE_PROGRAM_H
+#endif // ATTUNE_LIB_SPACE_COMPILEDEXPRESSION_H
