@@ -16,15 +16,17 @@ using namespace llvm;
 
 namespace attune {
 
-static std::string executableFolder() {
+/// Looked up once: the executable may be replaced while it runs.
+static const std::string &executableFolder() {
   static int here; // any address of this program
-  return std::string(
+  static const std::string folder(
       sys::path::parent_path(sys::fs::getMainExecutable(nullptr, &here)));
+  return folder;
 }
 
 static Expected<std::string> findBeside(ArrayRef<std::string> places,
                                         const char *what) {
-  std::string folder = executableFolder();
+  const std::string &folder = executableFolder();
   for (const std::string &place : places) {
     SmallString<256> path(folder);
     sys::path::append(path, place);

@@ -19,11 +19,12 @@ using namespace llvm;
 
 namespace attune {
 
-static std::string executableFolder() {
-  // The address only has to be inside this executable.
-  std::string path = sys::fs::getMainExecutable(
-      nullptr, reinterpret_cast<void *>(&executableFolder));
-  return std::string(sys::path::parent_path(path));
+/// Looked up once: the executable may be replaced while it runs.
+static const std::string &executableFolder() {
+  static int here; // any address of this program
+  static const std::string folder(
+      sys::path::parent_path(sys::fs::getMainExecutable(nullptr, &here)));
+  return folder;
 }
 
 static Expected<std::string> findFile(ArrayRef<std::string> candidates,
@@ -37,7 +38,7 @@ static Expected<std::string> findFile(ArrayRef<std::string> candidates,
 
 Expected<Toolchain> Toolchain::find(int threads) {
   Toolchain tools;
-  std::string here = executableFolder();
+  const std::string &here = executableFolder();
   auto linker =
       findFile({"/usr/lib/llvm-22/bin/ld.lld", "/usr/bin/ld.lld-22"},
                "the linker ld.lld", "the package lld-22");

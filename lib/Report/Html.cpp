@@ -156,9 +156,9 @@ static void printOutcome(const SessionReport &report, raw_ostream &out) {
       << formatSpeedup(program.speedup.low) << " to "
       << formatSpeedup(program.speedup.high) << ")</span></p>\n";
   if (program.outputsAgree)
-    out << "<p>Outputs agree with the untuned program's.</p>\n";
+    out << "<p>Outputs agree with the reference.</p>\n";
   else
-    out << "<p class=\"bad\">Outputs differ from the untuned program's. "
+    out << "<p class=\"bad\">Outputs differ from the reference. "
         << escape(program.disagreement) << "</p>\n";
   for (const std::string &warning : report.warnings)
     out << "<p><strong>Warning:</strong> " << escape(warning) << "</p>\n";

@@ -112,9 +112,9 @@ void attune::printClosing(const SessionReport &report, raw_ostream &out) {
   program.name = "whole program";
   printEntry(program, out);
   if (program.outputsAgree)
-    out << "outputs agree with the untuned program's\n";
+    out << "outputs agree with the reference\n";
   else
-    out << "OUTPUTS DIFFER from the untuned program's"
+    out << "OUTPUTS DIFFER from the reference"
         << (program.disagreement.empty() ? "" : ": ") << program.disagreement
         << "\n";
   if (!report.stopReason.empty())

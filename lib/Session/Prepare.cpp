@@ -177,6 +177,11 @@ Error profileProgram(State &state) {
       return seconds.takeError();
     total += *seconds;
   }
+  // Hooks and noise may make the parts a little more than the whole.
+  double parts = 0;
+  for (const DispatchState &dispatch : state.dispatches)
+    parts += dispatch.seconds;
+  total = std::max(total, parts);
   std::vector<DispatchState *> order;
   for (DispatchState &dispatch : state.dispatches) {
     dispatch.share = total > 0 ? dispatch.seconds / total : 0;

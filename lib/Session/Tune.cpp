@@ -328,8 +328,7 @@ private:
       if (Error error = compareAgain(finalist, bestSpeedup))
         return error;
     }
-    dispatch.reason =
-        (dispatch.winner ? Twine(tail) : "no gain in " + Twine(tail)).str();
+    dispatch.reason = tail;
     if (dispatch.winner)
       state.earlierWinners.push_back(*dispatch.winner);
     return Error::success();

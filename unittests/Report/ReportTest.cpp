@@ -159,7 +159,7 @@ TEST(ClosingTest, SaysWhatHappened) {
   EXPECT_EQ(closingOf(makeReport()),
             "whole program: 12.3 ms before, 8.45 ms after: 1.46x (1.41x to "
             "1.50x)\n"
-            "outputs agree with the untuned program's\n"
+            "outputs agree with the reference\n"
             "12 trials in 118 s: budget spent\n"
             "results in results (spec.mlir, report.html, summary.json)\n");
 }
@@ -174,7 +174,7 @@ TEST(ClosingTest, SaysWhatIsWrong) {
   EXPECT_THAT(closingOf(report),
               AllOf(HasSubstr("main: 12.3 ms before"),
                     HasSubstr("no difference that can be measured"),
-                    HasSubstr("OUTPUTS DIFFER from the untuned program's: "
+                    HasSubstr("OUTPUTS DIFFER from the reference: "
                               "result 0 at [1, 2]"),
                     HasSubstr("warning: weights were left out")));
 }
@@ -352,7 +352,7 @@ dispatch                root op      shape          share  baseline    tuned  sp
 softmax_4x10            reduction    4x10xf32      10.0 %   1.50 µs  1.50 µs  no gain: best of 40 i…
 
 whole program: 12.3 ms before, 8.45 ms after: 1.46x (1.41x to 1.50x)
-outputs agree with the untuned program's
+outputs agree with the reference
 12 trials in 118 s: budget spent
 results in results (spec.mlir, report.html, summary.json)
 )");
