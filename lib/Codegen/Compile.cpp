@@ -79,9 +79,31 @@ llvm::Expected<std::string> compileHost(Program &program,
 } // namespace
 } // namespace codegen
 
-llvm::Error compileProgram(Program &program, const CodegenOptions &options,
+/// For those who look for a fault: the environment variable ATTUNE_DUMP_IR
+/// names a folder that gets every function's IR after each stage.
+static void dumpWhereAsked(CodegenOptions &options) {
+  const char *folder = std::getenv("ATTUNE_DUMP_IR");
+  if (options.afterStage || !folder || !*folder)
+    return;
+  options.afterStage = [path = std::string(folder)](llvm::StringRef stage,
+                                                    Operation *op) {
+    std::string name = "host";
+    if (auto module = dyn_cast<ModuleOp>(op))
+      if (llvm::hasSingleElement(module.getOps<func::FuncOp>()))
+        name = (*module.getOps<func::FuncOp>().begin()).getName().str();
+    std::error_code failed; // a folder that is missing gets nothing
+    llvm::raw_fd_ostream out(path + "/" + name + "." + stage.str() + ".mlir",
+                             failed);
+    if (!failed)
+      op->print(out);
+  };
+}
+
+llvm::Error compileProgram(Program &program, const CodegenOptions &given,
                            llvm::StringRef outputPath) {
   using namespace codegen;
+  CodegenOptions options = given;
+  dumpWhereAsked(options);
   static std::once_flag registered;
   std::call_once(registered, [] { registerAllPasses(); });
   auto tools = Toolchain::find(options.threads);

@@ -35,7 +35,8 @@ static Operation *combinerOf(linalg::LinalgOp op, unsigned output) {
 void allowContraction(Operation *root) {
   auto allow = [](Operation *op, arith::FastMathFlags flags) {
     auto math = dyn_cast<arith::ArithFastMathInterface>(op);
-    if (!math)
+    // Conversions have no flags unless they were given some.
+    if (!math || !math.getFastMathFlagsAttr())
       return;
     flags = flags | math.getFastMathFlagsAttr().getValue();
     op->setAttr(math.getFastMathAttrName(),
@@ -144,6 +145,7 @@ llvm::Error lowerToLLVM(ModuleOp module, const CodegenOptions &options) {
           runPipeline(module, deallocation, "placing of buffers failed"))
     return error;
   generalizeCopies(module);
+  moveNarrowVectorsAsBytes(module);
   dump("buffers");
   bool parallel = options.threads != 1 && hasParallelLoops(module);
   if (llvm::Error error = runPipeline(module, loopPipeline(parallel),

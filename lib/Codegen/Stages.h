@@ -60,6 +60,9 @@ llvm::Expected<std::vector<EntryLayout>>
 bufferizeEntries(Program &program, bool capture,
                  std::vector<std::string> &dispatches);
 
+/// Vectors of i1 or i4 go to and from memory as vectors of bytes.
+void moveNarrowVectorsAsBytes(mlir::Operation *root);
+
 /// Everything that is left becomes the LLVM dialect.
 llvm::Error lowerToLLVM(mlir::ModuleOp module, const CodegenOptions &options);
 

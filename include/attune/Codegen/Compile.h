@@ -35,7 +35,8 @@ struct CodegenOptions {
   bool capture = false;
   /// Folder in which objects of dispatches are kept by content; empty: none.
   std::string cacheFolder;
-  /// Called with a stage's name and the module after it, for --dump-ir.
+  /// Called with a stage's name and the module after it. Unless it is set, the
+  /// environment variable ATTUNE_DUMP_IR=FOLDER writes all stages to files.
   std::function<void(llvm::StringRef, mlir::Operation *)> afterStage;
 };
 
