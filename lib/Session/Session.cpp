@@ -32,6 +32,7 @@ Error openSession(State &state) {
   if (*resumed) {
     state.sessionId = (*resumed)->id;
     state.spentBefore = (*resumed)->spentSeconds;
+    state.trialsMade = (*resumed)->trials;
     state.parts.progress.note(
         formatv("going on with an interrupted session: {0} trials, {1:f0} s "
                 "of the budget are spent",
@@ -53,13 +54,6 @@ double shareLeft(ArrayRef<DispatchState *> order, size_t from) {
   return sum;
 }
 
-int64_t trialsSoFar(const State &state) {
-  int64_t total = 0;
-  for (const DispatchState &dispatch : state.dispatches)
-    total += dispatch.counts.total();
-  return total;
-}
-
 /// Each dispatch gets time by its share of what is left; what one does not need
 /// goes to the next ones.
 Error searchDispatches(State &state, double reserve) {
@@ -73,14 +67,12 @@ Error searchDispatches(State &state, double reserve) {
   for (size_t i = 0; i < order.size(); ++i) {
     DispatchState &dispatch = *order[i];
     double left = state.left() - reserve;
-    bool outOfTrials = state.options.budget.trials &&
-                       trialsSoFar(state) >= *state.options.budget.trials;
     if (interruptRequested() != Interrupt::None) {
       state.stopReason = "interrupted";
       dispatch.reason = "interrupted before its turn";
       continue;
     }
-    if (left <= 0 || outOfTrials) {
+    if (left <= 0 || !state.trialsLeft()) {
       state.stopReason = "budget spent";
       dispatch.reason = "the budget was spent before its turn";
       continue;
@@ -124,11 +116,15 @@ Expected<SessionReport> runSession(SessionParts parts,
     return rehearsal.takeError();
   double reserve = 2 * (parts.clock.now() - rehearsalStart) + 4;
 
-  if (Error error = searchDispatches(state, reserve))
-    return std::move(error);
+  // When a disk is full or a tool is gone, what was found so far still counts.
+  Error stopped = searchDispatches(state, reserve);
+  if (stopped)
+    state.stopReason = "stopped by an error";
   auto report = finish(state, /*comparisonSeconds=*/3);
   if (!report)
-    return report.takeError();
+    return joinErrors(std::move(stopped), report.takeError());
+  if (stopped)
+    return std::move(stopped);
   if (Error error =
           parts.database.endSession(state.sessionId, state.stopReason))
     return std::move(error);

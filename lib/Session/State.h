@@ -47,6 +47,7 @@ struct State {
   double startedAt = 0; ///< On the clock.
   int64_t sessionId = 0;
   double spentBefore = 0; ///< Seconds of an earlier, interrupted session.
+  int64_t trialsMade = 0; ///< Of the budget; reused ones cost nothing.
   std::unique_ptr<Executor> executor;
   std::vector<EntryRun> runs;
   std::string baseline; ///< Library of the whole program.
@@ -56,10 +57,13 @@ struct State {
   std::string stopReason;
   std::vector<std::string> warnings;
 
-  double elapsed() const {
-    return parts.clock.now() - startedAt + spentBefore;
-  }
+  double elapsed() const { return parts.clock.now() - startedAt + spentBefore; }
   double left() const { return options.budget.seconds - elapsed(); }
+  /// What is left of a budget in trials; a great number without one.
+  int64_t trialsLeft() const {
+    int64_t limit = options.budget.trials.value_or(INT64_MAX);
+    return std::max<int64_t>(0, limit - trialsMade);
+  }
   std::string file(const llvm::Twine &name) const {
     return (options.workFolder + "/" + name).str();
   }

@@ -39,6 +39,13 @@ struct Finalist {
   double ratio;
 };
 
+/// A run process may lie; what it says goes into the database and decides.
+bool areTimes(ArrayRef<double> seconds, ArrayRef<double> baselineSeconds) {
+  auto isTime = [](double value) { return std::isfinite(value) && value > 0; };
+  return !seconds.empty() && seconds.size() == baselineSeconds.size() &&
+         all_of(seconds, isTime) && all_of(baselineSeconds, isTime);
+}
+
 class DispatchTuner {
 public:
   DispatchTuner(State &state, DispatchState &dispatch, double seconds)
@@ -87,8 +94,8 @@ private:
   /// Trials of this or earlier sessions under equal conditions.
   Error reuseTrials() {
     auto stored = state.parts.database.trials(
-        key(), {state.options.target, state.options.threads,
-                state.options.versions},
+        key(),
+        {state.options.target, state.options.threads, state.options.versions},
         scheduleVersions);
     if (!stored)
       return stored.takeError();
@@ -154,8 +161,8 @@ private:
       if (!line->first.empty())
         return line;
     if (std::uniform_real_distribution<>(0, 1)(random) < 0.2)
-      return open[std::uniform_int_distribution<size_t>(0, open.size() - 1)(
-          random)];
+      return open[std::uniform_int_distribution<size_t>(0, open.size() -
+                                                               1)(random)];
     return *std::min_element(open.begin(), open.end(), [](Line *a, Line *b) {
       return a->bestRatio < b->bestRatio;
     });
@@ -177,7 +184,6 @@ private:
   }
 
   bool isDone() {
-    const Budget &budget = state.options.budget;
     if (interruptRequested() != Interrupt::None) {
       endReason = "interrupted";
       return true;
@@ -186,12 +192,9 @@ private:
       endReason = "its time is up";
       return true;
     }
-    if (budget.trials) {
-      int64_t total = 0;
-      for (const DispatchState &other : state.dispatches)
-        total += other.counts.total();
+    if (!state.trialsLeft()) {
       endReason = "budget spent";
-      return total >= *budget.trials;
+      return true;
     }
     if (sinceImprovement > 80 && dispatch.counts.total() > 100) {
       endReason = "80 trials without a gain";
@@ -228,7 +231,8 @@ private:
         endReason = "every configuration was tried";
         break;
       }
-      std::vector<Configuration> batch = nextBatch(*line, batchSize);
+      std::vector<Configuration> batch =
+          nextBatch(*line, std::min<int64_t>(batchSize, state.trialsLeft()));
       if (batch.empty())
         continue;
       if (Error error = runBatch(*line, batch))
@@ -254,11 +258,10 @@ private:
       record.dispatch = key();
       record.trial = *trial;
       record.scheduleVersion = line.candidates.version;
-      record.wallSeconds =
-          compileWall + state.parts.clock.now() - measureStart;
-      if (Error error =
-              state.parts.database.record(state.sessionId, record))
+      record.wallSeconds = compileWall + state.parts.clock.now() - measureStart;
+      if (Error error = state.parts.database.record(state.sessionId, record))
         return error;
+      ++state.trialsMade;
       learn(line, *trial);
       if (!candidate.library.empty())
         sys::fs::remove(candidate.library);
@@ -305,10 +308,15 @@ private:
     trial.outcome = result->outcome;
     trial.reason = result->reason;
     trial.detail = result->detail;
-    if (trial.outcome == Outcome::Ok) {
-      trial.seconds = result->seconds;
-      trial.baselineSeconds = result->baselineSeconds;
+    if (trial.outcome != Outcome::Ok)
+      return trial;
+    if (!areTimes(result->seconds, result->baselineSeconds)) {
+      trial.outcome = Outcome::Crash;
+      trial.reason = "the run process gave times that are none";
+      return trial;
     }
+    trial.seconds = result->seconds;
+    trial.baselineSeconds = result->baselineSeconds;
     return trial;
   }
 
@@ -346,8 +354,10 @@ private:
       return trial.takeError();
     if (!compiled->front().library.empty())
       sys::fs::remove(compiled->front().library);
-    if (trial->outcome != Outcome::Ok)
+    if (trial->outcome != Outcome::Ok) {
+      addExample(*trial);
       return Error::success();
+    }
     auto speedup = pairedSpeedup(trial->seconds, trial->baselineSeconds,
                                  state.options.seed);
     if (!speedup)
