@@ -83,7 +83,16 @@ static LogicalResult fuseElementwise(func::FuncOp dispatch) {
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
   GreedyRewriteConfig config;
   config.setUseTopDownTraversal();
-  return applyPatternsGreedily(dispatch, std::move(patterns), config);
+  if (failed(applyPatternsGreedily(dispatch, std::move(patterns), config)))
+    return failure();
+  // Producers whose bodies assert something stay behind when they have been
+  // fused: their checks are in the fused op too.
+  SmallVector<linalg::LinalgOp> ops;
+  dispatch.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+  for (linalg::LinalgOp op : llvm::reverse(ops))
+    if (op->use_empty() && op.hasPureTensorSemantics())
+      op->erase();
+  return success();
 }
 
 /// Elementwise fusion forgets destinations that are not read, and the unit-loop
