@@ -25,7 +25,9 @@ namespace {
 struct Candidate {
   linalg::GenericOp op;
   OpOperand *operand;
-  tensor::ExtractSliceOp slice;
+  tensor::ExtractSliceOp slice; ///< The tile.
+  Value source;                 ///< What it is cut from.
+  LoopRole panel;
   unsigned dim;          ///< Of the source, along which the panels lie.
   int64_t tile;          ///< Width of a panel.
   int64_t begin, extent; ///< The region of `dim` that the tiles cover.
@@ -90,6 +92,18 @@ bool findRegion(Candidate &candidate) {
   return false;
 }
 
+/// Past slices that are all of their source, as the parts of a ragged loop have
+/// of the operands without that loop.
+Value skipWholeSlices(Value value) {
+  while (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
+    if (slice.getType() != slice.getSourceType() ||
+        !slice.getType().hasStaticShape())
+      break;
+    value = slice.getSource();
+  }
+  return value;
+}
+
 std::optional<Candidate> findCandidate(Operation *operation, LoopRole panel) {
   auto op = dyn_cast<linalg::GenericOp>(operation);
   // Without a reduction over channels every element is read once: no gain.
@@ -112,6 +126,8 @@ std::optional<Candidate> findCandidate(Operation *operation, LoopRole panel) {
     Candidate candidate{op,
                         operand,
                         slice,
+                        skipWholeSlices(slice.getSource()),
+                        panel,
                         *dim,
                         slice.getType().getDimSize(*dim),
                         0,
@@ -123,13 +139,26 @@ std::optional<Candidate> findCandidate(Operation *operation, LoopRole panel) {
   return std::nullopt;
 }
 
+/// Whether a panel is a block of rows along K: what is broadcast may stay in
+/// rows, and copying rows is much faster than transposing them.
+bool isRows(Candidate &candidate) {
+  AffineMap map =
+      candidate.op.getMatchingIndexingMap(candidate.operand);
+  unsigned last = map.getNumResults() - 1;
+  return candidate.panel == LoopRole::M && candidate.dim != last &&
+         getLoopRoles(candidate.op)[cast<AffineDimExpr>(map.getResult(last))
+                                        .getPosition()] == LoopRole::K;
+}
+
 /// The source's dimensions in packed order: the panel's own comes last, the
-/// innermost reduction's before it.
+/// innermost reduction's before it; of rows the order stays.
 SmallVector<unsigned> packedOrder(Candidate &candidate) {
   auto op = candidate.op;
   auto roles = getLoopRoles(op);
   AffineMap map = op.getMatchingIndexingMap(candidate.operand);
   SmallVector<unsigned> order, innermost;
+  if (isRows(candidate))
+    return llvm::to_vector(llvm::seq<unsigned>(map.getNumResults()));
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     if (dim == candidate.dim)
       continue;
@@ -145,7 +174,7 @@ SmallVector<unsigned> packedOrder(Candidate &candidate) {
 FailureOr<Value> emitPack(RewriterBase &rewriter, Candidate &candidate,
                           ArrayRef<unsigned> order, int64_t lanes,
                           bool parallel) {
-  Value source = candidate.slice.getSource();
+  Value source = candidate.source;
   auto type = cast<RankedTensorType>(source.getType());
   Location loc = candidate.op.getLoc();
   unsigned rank = type.getRank(), dim = candidate.dim;
@@ -199,17 +228,20 @@ FailureOr<Value> emitPack(RewriterBase &rewriter, Candidate &candidate,
   copy->setAttr(attr::kind, rewriter.getStringAttr("pack"));
 
   // A chunk of K is transposed at a time; rows of a panel that are contiguous
-  // in the source are just moved.
-  bool contiguous = dim == rank - 1;
+  // in the source are just moved, and rows along K in long vectors.
+  bool rows = isRows(candidate), contiguous = dim == rank - 1;
   TileOptions outer;
   outer.sizes.assign(rank + 1, 0);
   for (unsigned loop = 0; loop + 1 < rank; ++loop) {
+    if (rows && order[loop] == dim)
+      continue; // never the first, which is the panel's number
     outer.sizes[loop] = 1;
     outer.order.push_back(loop);
   }
-  if (rank == 1)
+  if (rank == 1) {
     outer = {};
-  else if (unsigned k = rank - 1; k > 0) {
+  } else {
+    unsigned k = rows ? rank : rank - 1;
     outer.sizes[k] = contiguous ? 4 : lanes;
     outer.order.push_back(k);
   }
@@ -217,7 +249,7 @@ FailureOr<Value> emitPack(RewriterBase &rewriter, Candidate &candidate,
   SmallVector<OpOperand *> uses; // none yet; the loops replace the copy
   Value placeholder =
       tensor::CastOp::create(rewriter, loc, empty.getType(), result);
-  if (parallel && panels > 1) {
+  if (parallel && panels > 1 && !copy->getParentOfType<scf::ForallOp>()) {
     TileOptions threads;
     threads.sizes.assign(rank + 1, 0);
     threads.sizes[0] = 1;
@@ -283,12 +315,12 @@ LogicalResult attune::packOperand(RewriterBase &rewriter,
     Value packed;
   };
   SmallVector<Done> finished;
-  auto sameSource = [](tensor::ExtractSliceOp a, tensor::ExtractSliceOp b) {
-    if (a.getSource() == b.getSource())
+  auto sameSource = [](Value a, Value b) {
+    if (a == b)
       return true;
     // Two cuts of the same region, one for each part of a ragged loop.
-    auto x = a.getSource().getDefiningOp<tensor::ExtractSliceOp>();
-    auto y = b.getSource().getDefiningOp<tensor::ExtractSliceOp>();
+    auto x = a.getDefiningOp<tensor::ExtractSliceOp>();
+    auto y = b.getDefiningOp<tensor::ExtractSliceOp>();
     return x && y && x.getSource() == y.getSource() &&
            x.getType() == y.getType() &&
            isEqualConstantIntOrValueArray(x.getMixedOffsets(),
@@ -302,7 +334,7 @@ LogicalResult attune::packOperand(RewriterBase &rewriter,
     SmallVector<unsigned> order = packedOrder(*candidate);
     Value packed;
     for (Done &done : finished)
-      if (sameSource(done.candidate.slice, candidate->slice) &&
+      if (sameSource(done.candidate.source, candidate->source) &&
           done.order == order && done.candidate.dim == candidate->dim &&
           done.candidate.tile == candidate->tile &&
           done.candidate.begin == candidate->begin &&

@@ -178,12 +178,19 @@ DiagnosedSilenceableFailure TileOp::apply(TransformRewriter &rewriter,
     });
   };
 
-  SmallVector<Operation *> tiled;
-  for (Operation *target : llvm::to_vector(state.getPayloadOps(getTarget()))) {
+  // Last to first: a producer among the targets may move into its consumer's
+  // loops, and is dead then.
+  SmallVector<SmallVector<Operation *>> tiled;
+  auto targets = llvm::to_vector(state.getPayloadOps(getTarget()));
+  for (Operation *target : llvm::reverse(targets)) {
     auto op = dyn_cast<linalg::LinalgOp>(target);
     if (!op)
       return emitDefiniteFailure()
              << "'" << target->getName() << "' is not a linalg op";
+    if (op.hasPureTensorSemantics() && target->use_empty()) {
+      rewriter.eraseOp(target);
+      continue;
+    }
     auto roles = getLoopRoles(op);
     TileOptions options;
     options.sizes.assign(roles.size(), 0);
@@ -199,9 +206,12 @@ DiagnosedSilenceableFailure TileOp::apply(TransformRewriter &rewriter,
     if (failed(parts))
       return emitDefiniteFailure()
              << "cannot tile '" << target->getName() << "'";
-    tiled.append(parts->begin(), parts->end());
+    tiled.push_back(*parts);
   }
-  results.set(cast<OpResult>(getTiled()), tiled);
+  SmallVector<Operation *> all;
+  for (ArrayRef<Operation *> parts : llvm::reverse(tiled))
+    llvm::append_range(all, parts);
+  results.set(cast<OpResult>(getTiled()), all);
   return DiagnosedSilenceableFailure::success();
 }
 

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 // Matrix multiplication in the manner of Goto and van de Geijn ("Anatomy of
-// High-Performance Matrix Multiplication", 2008): blocks of m and n, packed into
-// panels, register tiles inside. All of k runs in the registers of one tile, so
-// that fill and epilogue stay there too and the result is written once.
+// High-Performance Matrix Multiplication", 2008): blocks of n, k and m, packed
+// into panels, register tiles inside. Without blocks of k, all of k runs in the
+// registers of one tile: fill and epilogue stay there too, and the result is
+// written once. With them the working set is smaller, the result is read and
+// written once for each block, and the epilogue goes over it afterwards.
 
 module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
   transform.named_sequence @fits(
@@ -50,10 +52,12 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
       %n: !transform.param<i64> {transform.readonly, attune.bind = "n"}) {
     // Rows and columns of a register tile.
     %m_tile = transform.tune.knob<"m_tile"> = 6 from options = #attune.range<1, 16> -> !transform.param<i64>
-    %n_tile = transform.tune.knob<"n_tile"> = 16 from options = [4, 8, 16, 32, 64] -> !transform.param<i64>
+    %n_tile = transform.tune.knob<"n_tile"> = 16 from options = [4, 8, 12, 16, 24, 32, 48, 64] -> !transform.param<i64>
     // Sizes of a block, in register tiles; 0 is no block.
-    %m_block = transform.tune.knob<"m_block"> = 0 from options = [0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128] -> !transform.param<i64>
-    %n_block = transform.tune.knob<"n_block"> = 0 from options = [0, 1, 2, 4, 8, 16, 32, 64] -> !transform.param<i64>
+    %m_block = transform.tune.knob<"m_block"> = 0 from options = [0, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128] -> !transform.param<i64>
+    %n_block = transform.tune.knob<"n_block"> = 0 from options = [0, 4, 8, 16, 32, 64] -> !transform.param<i64>
+    // Steps of k in a block; 0 is no block.
+    %k_block = transform.tune.knob<"k_block"> = 0 from options = [0, 64, 128, 192, 256, 320, 384, 512] -> !transform.param<i64>
     // Steps of k at a time.
     %k_unroll = transform.tune.knob<"k_unroll"> = 4 from options = [1, 2, 4, 8] -> !transform.param<i64>
     // [0, 1]: along n outside, m inside.
@@ -92,6 +96,12 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
         : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
     %m_size = transform.attune.compute affine_map<()[s0, s1] -> (s0 * s1)> (%m_block, %m_tile)
         : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    // Blocks of m are inside those of k, or, where there are none, take the
+    // epilogue along.
+    %m_outer = transform.attune.compute affine_map<()[s0, s1] -> (s0 * (1 - s1 ceildiv 1048576))> (%m_size, %k_block)
+        : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %m_inner = transform.attune.compute affine_map<()[s0, s1] -> (s0 * (s1 ceildiv 1048576))> (%m_size, %k_block)
+        : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
     %n_size = transform.attune.compute affine_map<()[s0, s1] -> (s0 * s1)> (%n_block, %n_tile)
         : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
 
@@ -106,10 +116,21 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
     %shares = transform.attune.tile %last loops ["batch", "m", "n"] sizes(%one, %m_share, %n_share) threads(%threads)
         {fuse = ["root", "init", "epilogue"]}
         : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
-    %blocks = transform.attune.tile %shares loops ["m", "n"] sizes(%m_size, %n_size)
-        {fuse = ["root", "init", "epilogue"]}
-        : (!transform.any_op, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
-    %tiles = transform.attune.tile %blocks loops ["n", "m"] sizes(%n_tile, %m_tile) order(%order)
+    %n_blocks = transform.attune.tile %shares loops ["n"] sizes(%n_size) {fuse = ["root", "init", "epilogue"]}
+        : (!transform.any_op, !transform.param<i64>) -> !transform.any_op
+    %m_blocks = transform.attune.tile %n_blocks loops ["m"] sizes(%m_outer) {fuse = ["root", "init", "epilogue"]}
+        : (!transform.any_op, !transform.param<i64>) -> !transform.any_op
+    %block_root = transform.structured.match attributes {attune.kind = "root"} in %func : (!transform.any_op) -> !transform.any_op
+    %k_blocks = transform.attune.tile %block_root loops ["k"] sizes(%k_block)
+        : (!transform.any_op, !transform.param<i64>) -> !transform.any_op
+    %inner_blocks = transform.attune.tile %k_blocks loops ["m"] sizes(%m_inner)
+        : (!transform.any_op, !transform.param<i64>) -> !transform.any_op
+
+    // The epilogue takes the root along, unless blocks of k are between them.
+    %tile_root = transform.structured.match attributes {attune.kind = "root"} in %func : (!transform.any_op) -> !transform.any_op
+    %tile_epilogue = transform.structured.match attributes {attune.kind = "epilogue"} in %func : (!transform.any_op) -> !transform.any_op
+    %untiled = transform.merge_handles %tile_root, %tile_epilogue : !transform.any_op
+    %tiles = transform.attune.tile %untiled loops ["n", "m"] sizes(%n_tile, %m_tile) order(%order)
         {fuse = ["root", "init", "epilogue"]}
         : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.any_param) -> !transform.any_op
     %root = transform.structured.match attributes {attune.kind = "root"} in %func : (!transform.any_op) -> !transform.any_op
