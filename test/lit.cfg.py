@@ -27,3 +27,8 @@ source = os.path.dirname(config.test_source_root)
 config.substitutions += [("%" + name, os.path.join(source, folder)) for name, folder in (
     ("root", ""), ("examples", "examples"), ("data", "test/data"), ("schedules", "schedules"))]
 config.substitutions.append(("%path", os.environ["PATH"]))
+# Python with numpy, which ./dev setup makes.
+python = os.path.join(source, ".venv/bin/python")
+config.substitutions.append(("%python", python))
+if os.path.exists(python):
+    config.available_features.add("python")

@@ -9,6 +9,7 @@
 #include "Bufferize.h"
 #include "Stages.h"
 #include "attune/Dialect/Attune.h"
+#include "attune/Runtime/program.h"
 #include "attune/Support/Error.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -152,23 +153,23 @@ private:
   /// Asks the runtime for a buffer, now that the sizes are known.
   Value dynamicOutput(size_t index, Value result) {
     auto tensor = cast<RankedTensorType>(result.getType());
-    auto sizesType =
-        MemRefType::get({tensor.getRank()}, builder.getI64Type());
+    auto sizesType = MemRefType::get({tensor.getRank()}, builder.getI64Type());
     Value sizes = memref::AllocaOp::create(builder, loc, sizesType);
     SmallVector<Value> dynamicSizes;
     for (int64_t i = 0; i < tensor.getRank(); ++i) {
       Value size = tensor::DimOp::create(builder, loc, result, i);
       if (tensor.isDynamicDim(i))
         dynamicSizes.push_back(size);
-      Value number = arith::IndexCastOp::create(builder, loc,
-                                                builder.getI64Type(), size);
+      Value number =
+          arith::IndexCastOp::create(builder, loc, builder.getI64Type(), size);
       Value at = arith::ConstantIndexOp::create(builder, loc, i);
       memref::StoreOp::create(builder, loc, number, sizes, at);
     }
-    Value number = arith::ConstantOp::create(
-        builder, loc, builder.getI64IntegerAttr(index));
+    Value number = arith::ConstantOp::create(builder, loc,
+                                             builder.getI64IntegerAttr(index));
     Value anySizes = memref::CastOp::create(
-        builder, loc, MemRefType::get({ShapedType::kDynamic}, builder.getI64Type()), sizes);
+        builder, loc,
+        MemRefType::get({ShapedType::kDynamic}, builder.getI64Type()), sizes);
     auto call = func::CallOp::create(builder, loc, "attune_rt_output",
                                      TypeRange{builder.getI64Type()},
                                      ValueRange{number, anySizes});
@@ -211,8 +212,8 @@ private:
     func.front().eraseArguments(0, oldCount);
     func.removeArgAttrsAttr();
     func.removeResAttrsAttr();
-    func.setType(FunctionType::get(
-        func.getContext(), TypeRange(func.front().getArguments()), {}));
+    func.setType(FunctionType::get(func.getContext(),
+                                   TypeRange(func.front().getArguments()), {}));
     func->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
                   builder.getUnitAttr());
   }
@@ -250,6 +251,18 @@ void declareDispatch(func::FuncOp func) {
   func.removeArgAttrsAttr();
   func.removeResAttrsAttr();
   func.setType(FunctionType::get(func.getContext(), types, {}));
+}
+
+llvm::Error checkRanks(const EntrySignature &entry) {
+  for (auto [role, values] : {std::pair("input", ArrayRef(entry.inputs)),
+                              std::pair("output", ArrayRef(entry.outputs))})
+    for (auto [index, value] : llvm::enumerate(values))
+      if (value.type.shape.size() > ATTUNE_MAX_RANK)
+        return makeError("'{0}': {1} {2} has {3} dimensions, and the C "
+                         "interface describes up to {4}",
+                         entry.name, role, index, value.type.shape.size(),
+                         ATTUNE_MAX_RANK);
+  return llvm::Error::success();
 }
 
 void numberDispatches(ModuleOp module, std::vector<std::string> &dispatches) {
@@ -307,10 +320,11 @@ bufferizeEntries(Program &program, bool capture,
     auto func = symbols.lookup<func::FuncOp>(entry.name);
     if (!func)
       return makeError("the program has no function '{0}'", entry.name);
+    if (llvm::Error error = checkRanks(entry))
+      return std::move(error);
     EntryLayout layout;
     layout.symbol = "attune_entry_" + std::to_string(layouts.size());
-    if (llvm::Error error =
-            EntryRewriter(func, entry, program.weights).run())
+    if (llvm::Error error = EntryRewriter(func, entry, program.weights).run())
       return std::move(error);
     func.setName(layout.symbol);
     func.setPublic();

@@ -18,12 +18,23 @@
 
 enum { kErrorBytes = 512 };
 
+/* The descriptors of one call, copies of inputs that were not row-major, and
+ * which outputs were allocated here. */
+typedef struct Call {
+  void **arguments;
+  void **copies;
+  int64_t copyCount;
+  char *owned; /* one an output */
+  char *storage;
+} Call;
+
 struct AttuneProgram {
   void *arena;
   int64_t arenaBytes;
   AttuneHooks hooks;
   const AttuneEntryInfo *entry; /* while running */
   AttuneTensor *outputs;
+  Call *call;
   int failed;
   char error[kErrorBytes];
 };
@@ -62,7 +73,7 @@ static int64_t elementBytes(int32_t type) {
 }
 
 static const char *typeName(int32_t type) {
-  static const char *const names[] = {"f32", "f64", "f16", "bf16", "i1", "i4",
+  static const char *const names[] = {"f32", "f64", "f16", "bf16", "i1",   "i4",
                                       "i8",  "i16", "i32", "i64",  "index"};
   return type >= 0 && type <= ATTUNE_INDEX ? names[type] : "unknown type";
 }
@@ -210,8 +221,8 @@ static void pack(char *to, const AttuneTensor *from) {
 
 static void *allocOutput(AttuneTensor *output) {
   setRowMajor(output);
-  int64_t bytes = elementCount(output->rank, output->sizes) *
-                  elementBytes(output->type);
+  int64_t bytes =
+      elementCount(output->rank, output->sizes) * elementBytes(output->type);
   return attune_pages_alloc((size_t)(bytes ? bytes : 1));
 }
 
@@ -228,26 +239,40 @@ static AttuneDescriptor *describeBuffer(AttuneDescriptor *to, void *data,
   return to;
 }
 
+/* The first dimension that is not as found; the rank if all are. */
+static int32_t differingDimension(const AttuneTensor *output,
+                                  const int64_t *found) {
+  int32_t i = 0;
+  while (i < output->rank && output->sizes[i] == found[i])
+    ++i;
+  return i;
+}
+
 int64_t _mlir_ciface_attune_rt_output(int64_t index, AttuneDescriptor *sizes) {
   AttuneProgram *program = current;
   AttuneTensor *output = &program->outputs[index];
   const AttuneTypeInfo *want = &program->entry->outputs[index];
   const int64_t *found = (const int64_t *)sizes->aligned + sizes->offset;
-  int given = output->data != 0;
-  for (int32_t i = 0; i < want->rank; ++i) {
-    if (given && output->sizes[i] != found[i])
-      fail(program, "output %lld has %lld elements in dimension %d, not %lld",
-           (long long)index, (long long)found[i], i,
-           (long long)output->sizes[i]);
-    output->sizes[i] = found[i];
+  void *data = output->data;
+  int32_t wrong = data ? differingDimension(output, found) : want->rank;
+  if (wrong < want->rank) {
+    fail(program, "output %lld has %lld elements in dimension %d, not %lld",
+         (long long)index, (long long)found[wrong], wrong,
+         (long long)output->sizes[wrong]);
+    /* The code goes on, and writes its result where nobody looks. */
+    data = attune_workspace_alloc(
+        (size_t)(elementCount(want->rank, found) * elementBytes(want->type)));
+    program->call->copies[program->call->copyCount++] = data;
+  } else if (!data) {
+    memcpy(output->sizes, found, (size_t)want->rank * sizeof *found);
+    data = output->data = allocOutput(output);
+    program->call->owned[index] = 1;
   }
-  if (!given || program->failed)
-    output->data = allocOutput(output);
-  if (!output->data) {
+  if (!data) {
     fprintf(stderr, "attune: out of memory: output %lld\n", (long long)index);
     abort();
   }
-  return (int64_t)(intptr_t)output->data;
+  return (int64_t)(intptr_t)data;
 }
 
 static const AttuneEntryInfo *findEntry(const char *name) {
@@ -257,28 +282,26 @@ static const AttuneEntryInfo *findEntry(const char *name) {
   return 0;
 }
 
-/* The descriptors of one call, and copies of inputs that were not row-major. */
-typedef struct Call {
-  void **arguments;
-  void **copies;
-  int64_t copyCount;
-  char *storage;
-} Call;
-
 enum { kDescriptorBytes = sizeof(AttuneDescriptor) + 16 * ATTUNE_MAX_RANK };
 
 static int openCall(AttuneProgram *program, Call *call, int64_t count) {
   call->copyCount = 0;
-  call->storage = malloc((size_t)(count + 2) * (kDescriptorBytes + 16));
+  call->storage = malloc((size_t)(count + 2) * (kDescriptorBytes + 17));
   if (!call->storage)
     return fail(program, "out of memory");
   call->arguments =
       (void **)(call->storage + (size_t)(count + 2) * kDescriptorBytes);
   call->copies = call->arguments + count + 2;
+  call->owned = (char *)(call->copies + count + 2);
+  memset(call->owned, 0, (size_t)count + 2);
   return 0;
 }
 
-static void closeCall(Call *call) {
+/* After an error the caller holds what it held before. */
+static void closeCall(AttuneProgram *program, Call *call) {
+  for (int32_t i = 0; program->failed && i < program->entry->outputCount; ++i)
+    if (call->owned[i])
+      attune_release(program, &program->outputs[i]);
   for (int64_t i = 0; i < call->copyCount; ++i)
     attune_workspace_free(call->copies[i]);
   free(call->storage);
@@ -338,10 +361,13 @@ static int bindOutputs(AttuneProgram *program, Call *call,
     }
     if (!isStatic(type))
       continue;
-    if (!outputs[i].data && !(outputs[i].data = allocOutput(&outputs[i])))
-      return fail(program, "out of memory: output %d", i);
-    call->arguments[next] =
-        describeBuffer(slot(call, next), outputs[i].data, type->rank, type->sizes);
+    if (!outputs[i].data) {
+      if (!(outputs[i].data = allocOutput(&outputs[i])))
+        return fail(program, "out of memory: output %d", i);
+      call->owned[i] = 1;
+    }
+    call->arguments[next] = describeBuffer(slot(call, next), outputs[i].data,
+                                           type->rank, type->sizes);
     ++next;
   }
   return 0;
@@ -377,9 +403,10 @@ ATTUNE_EXPORT int attune_run(AttuneProgram *program, const char *name,
       memset(program->arena, 0xFF, (size_t)program->arenaBytes);
     AttuneProgram *outer = current;
     current = program;
+    program->call = &call;
     entry->call(call.arguments);
     current = outer;
   }
-  closeCall(&call);
+  closeCall(program, &call);
   return program->failed;
 }

@@ -67,8 +67,10 @@ int attune_create(int32_t abiVersion, AttuneProgram **program);
 void attune_destroy(AttuneProgram *program);
 
 /* Runs an entry function. Outputs whose data is 0 are allocated by the library
- * and stay valid until attune_release; others must have the result's sizes and
- * must not overlap an input. */
+ * and stay valid until attune_release; others must be row-major, have the
+ * result's sizes, and not overlap an input. Inputs may have any strides, 0 and
+ * negative ones too. After an error nothing is allocated, and what given outputs
+ * hold is not defined. */
 int attune_run(AttuneProgram *program, const char *entry,
                const AttuneTensor *inputs, int64_t inputCount,
                AttuneTensor *outputs, int64_t outputCount);
