@@ -242,7 +242,7 @@ FailureOr<Value> emitPack(RewriterBase &rewriter, Candidate &candidate,
     outer = {};
   } else {
     unsigned k = rows ? rank : rank - 1;
-    outer.sizes[k] = contiguous ? 4 : lanes;
+    outer.sizes[k] = contiguous ? 4 : rows ? 4 * lanes : lanes;
     outer.order.push_back(k);
   }
   auto result = cast<OpResult>(copy.getResult(0));

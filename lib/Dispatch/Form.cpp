@@ -7,6 +7,7 @@
 #include "attune/Dispatch/Dispatches.h"
 
 #include "Groups.h"
+#include "Normalize.h"
 #include "Outline.h"
 #include "attune/Dialect/Attune.h"
 #include "attune/Dispatch/RootOp.h"
@@ -20,8 +21,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -57,17 +56,6 @@ RootText describeRoot(func::FuncOp func) {
     text.shapes += (extent < 0 ? "?" : std::to_string(extent)) + "x";
   text.shapes += elementText(parts.root->getOperand(0).getType());
   return text;
-}
-
-/// A function's name from its root: letters, digits and underscores.
-std::string makeName(const RootText &text) {
-  std::string name = text.opClass + "_" + text.shapes;
-  for (char &c : name)
-    if (c == '?')
-      c = 'd';
-    else if (!llvm::isAlnum(c))
-      c = '_';
-  return name;
 }
 
 /// Forms the dispatches of one module.
@@ -107,7 +95,7 @@ private:
     }
     known = func;
     RootText root = describeRoot(func);
-    std::string name = uniqueName(makeName(root));
+    std::string name = uniqueName(root.opClass);
     func.setName(name);
     call.setCallee(name);
     Builder builder(func.getContext());
@@ -121,18 +109,20 @@ private:
                            "shapes", builder.getStringAttr(root.shapes))}));
   }
 
-  std::string uniqueName(const std::string &name) {
-    std::string candidate = name;
-    for (int i = 2; symbols.lookup(candidate) || !used.insert(candidate).second;
-         ++i)
-      candidate = name + "_" + std::to_string(i);
+  /// `contraction_1`, `contraction_2`, ...: the shapes are beside the name
+  /// wherever a person reads it.
+  std::string uniqueName(StringRef opClass) {
+    std::string candidate;
+    do
+      candidate = (opClass + "_" + Twine(++numbers[opClass])).str();
+    while (symbols.lookup(candidate));
     return candidate;
   }
 
   ModuleOp module;
   SymbolTable symbols;
   llvm::StringMap<func::FuncOp> byFingerprint;
-  llvm::StringSet<> used;
+  llvm::StringMap<int64_t> numbers;
   int64_t provisionalCount = 0;
 };
 
@@ -166,8 +156,13 @@ llvm::Error formDispatches(Program &program) {
   Former former(module);
   for (const EntrySignature &entry : program.entries) {
     auto func = module.lookupSymbol<func::FuncOp>(entry.name);
-    if (func && !entry.onBuffers)
-      former.run(func);
+    if (!func || entry.onBuffers)
+      continue;
+    if (failed(normalizeEntry(func)))
+      return makeError("{0}: '{1}' cannot be normalised; this is a fault of "
+                       "Attune",
+                       program.file, entry.name);
+    former.run(func);
   }
   PassManager manager(module.getContext());
   manager.addPass(createCSEPass());

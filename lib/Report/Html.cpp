@@ -160,6 +160,8 @@ static void printOutcome(const SessionReport &report, raw_ostream &out) {
   else
     out << "<p class=\"bad\">Outputs differ from the reference. "
         << escape(program.disagreement) << "</p>\n";
+  for (const std::string &note : report.notes)
+    out << "<p>Note: " << escape(note) << "</p>\n";
   for (const std::string &warning : report.warnings)
     out << "<p><strong>Warning:</strong> " << escape(warning) << "</p>\n";
 }

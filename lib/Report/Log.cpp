@@ -38,6 +38,8 @@ static void addHeader(const SessionReport &report, std::string &text) {
   for (const auto &[name, version] : report.versions)
     versions += (versions.empty() ? "" : ", ") + name + " " + version;
   addLine(text, "versions: " + versions);
+  for (const std::string &note : report.notes)
+    addLine(text, "note:  " + note);
   for (const std::string &warning : report.warnings)
     addLine(text, "warning:  " + warning);
 }

@@ -81,11 +81,13 @@ static json::Object dispatchObject(const DispatchReport &dispatch) {
 }
 
 json::Value attune::summaryJSON(const SessionReport &report) {
-  json::Array entries, dispatches, warnings;
+  json::Array entries, dispatches, notes, warnings;
   for (const EntryReport &entry : report.entries)
     entries.push_back(entryObject(entry));
   for (const DispatchReport &dispatch : report.dispatches)
     dispatches.push_back(dispatchObject(dispatch));
+  for (const std::string &note : report.notes)
+    notes.push_back(json::fixUTF8(note));
   for (const std::string &warning : report.warnings)
     warnings.push_back(json::fixUTF8(warning));
   json::Object versions;
@@ -106,6 +108,7 @@ json::Value attune::summaryJSON(const SessionReport &report) {
                       {"target", toJSON(report.target)},
                       {"versions", std::move(versions)},
                       {"stopReason", json::fixUTF8(report.stopReason)},
+                      {"notes", std::move(notes)},
                       {"warnings", std::move(warnings)}};
 }
 
@@ -245,6 +248,7 @@ static bool fromJSON(const json::Value &value, SessionReport &report,
          map.mapOptional("threads", report.threads) &&
          map.map("versions", report.versions) &&
          map.mapOptional("stopReason", report.stopReason) &&
+         map.mapOptional("notes", report.notes) &&
          map.mapOptional("warnings", report.warnings);
 }
 

@@ -25,16 +25,29 @@ using Row = std::array<std::string, ColumnCount>;
 
 static bool isText(size_t column) { return column <= Shape || column == Gain; }
 
+/// `1x200x2x96x32x1x1xf32` as `200x2x96x32xf32`: loops of one turn say little.
+static std::string withoutUnitDims(StringRef shape) {
+  SmallVector<StringRef> parts;
+  shape.split(parts, 'x');
+  std::string text;
+  for (StringRef part : parts)
+    if (part != "1")
+      text += (text.empty() ? "" : "x") + part.str();
+  return text;
+}
+
 static Row makeRow(const DispatchReport &dispatch) {
   std::string gain = formatSpeedup(dispatch.speedup.value);
-  if (!dispatch.configuration)
+  if (!dispatch.configuration && dispatch.trials.total() > 0)
+    gain = formatv("no gain in {0} trials", dispatch.trials.total());
+  else if (!dispatch.configuration)
     gain = dispatch.reason.empty() ? "no gain" : "no gain: " + dispatch.reason;
   std::string name = dispatch.name;
   if (dispatch.count > 1)
     name = formatv("{0}x {1}", dispatch.count, name);
   return {name,
           dispatch.rootOp,
-          dispatch.shapes,
+          withoutUnitDims(dispatch.shapes),
           formatShare(dispatch.share),
           formatSeconds(dispatch.baselineSeconds),
           formatSeconds(dispatch.tunedSeconds),

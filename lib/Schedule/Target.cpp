@@ -8,6 +8,7 @@
 
 #include "attune/Support/Error.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -34,9 +35,10 @@ static int64_t parseCacheSize(StringRef text) {
   return text.getAsInteger(10, number) ? 0 : number * scale;
 }
 
+/// As a stream: sysfs says that every file has 4096 bytes, and the rest of a
+/// buffer of that size is zeros.
 static std::string readSmallFile(const llvm::Twine &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = llvm::MemoryBuffer::getFileAsStream(path);
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
@@ -72,6 +74,29 @@ static int64_t countUsableCores() {
   return std::max(1, CPU_COUNT(&set));
 }
 
+/// Features that this machine has beyond its CPU's name, or lacks (a hypervisor
+/// may hide some): `+rdpid,-avx512f`. Short, unlike the list of all.
+static std::string describeDifferences(const Target &target,
+                                       const llvm::StringMap<bool> &features) {
+  llvm::InitializeAllTargetInfos();
+  llvm::InitializeAllTargetMCs();
+  llvm::Triple triple(target.triple);
+  std::string message;
+  const llvm::Target *backend =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  std::unique_ptr<llvm::MCSubtargetInfo> info(
+      backend ? backend->createMCSubtargetInfo(triple, target.cpu, "")
+              : nullptr);
+  std::vector<std::string> names;
+  for (const auto &feature : features) {
+    std::string on = "+" + feature.first().str();
+    if (!info || info->checkFeatures(on) != feature.second)
+      names.push_back((feature.second ? "+" : "-") + feature.first().str());
+  }
+  std::sort(names.begin(), names.end());
+  return llvm::join(names, ",");
+}
+
 /// Vector registers from the features that are on: 512 bits only with AVX-512.
 static void setVectorRegisters(Target &target,
                                const llvm::StringMap<bool> &features) {
@@ -92,12 +117,7 @@ Target Target::host() {
   target.triple = llvm::sys::getDefaultTargetTriple();
   target.cpu = llvm::sys::getHostCPUName().str();
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  std::vector<std::string> names;
-  for (auto &feature : features)
-    names.push_back((feature.second ? "+" : "-") + feature.first().str());
-  std::sort(names.begin(), names.end());
-  for (const std::string &name : names)
-    target.features += (target.features.empty() ? "" : ",") + name;
+  target.features = describeDifferences(target, features);
   setVectorRegisters(target, features);
   target.cores = countUsableCores();
   readCacheSizes(target);

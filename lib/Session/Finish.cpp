@@ -134,10 +134,66 @@ SessionReport describeSession(const State &state) {
   report.target = options.target;
   report.versions = options.versions;
   report.stopReason = state.stopReason;
-  report.warnings = state.parts.backend.notes();
-  report.warnings.insert(report.warnings.end(), state.warnings.begin(),
-                         state.warnings.end());
+  report.notes = state.parts.backend.notes();
+  report.warnings = state.warnings;
   return report;
+}
+
+/// Times of the dispatches of one library inside the program, all entries.
+Expected<std::vector<double>> profileInside(State &state, Executor &executor,
+                                            StringRef library) {
+  std::vector<double> seconds(state.dispatches.size(), 0);
+  for (const EntryRun &run : state.runs) {
+    RunJob job;
+    job.library = library.str();
+    job.entry = run.entry;
+    job.inputs = run.inputs;
+    job.hooks = true;
+    job.threads = state.options.threads;
+    job.repetitions = 20;
+    auto result = executor.run(job, runLimits(1));
+    if (!result)
+      return result.takeError();
+    if (result->outcome != Outcome::Ok)
+      return makeError("profiling: {0}", result->reason);
+    for (size_t i = 0; i < std::min(seconds.size(),
+                                    result->dispatchSeconds.size()); ++i)
+      seconds[i] += result->dispatchSeconds[i];
+  }
+  return seconds;
+}
+
+/// What wins alone may lose inside the program, where caches hold other data: a
+/// winner stays if it is faster there, too, by the median of several rounds.
+Error keepWinnersInside(State &state) {
+  Spec spec = specOf(state);
+  if (spec.entries.empty())
+    return Error::success();
+  ApplyResult applied;
+  auto tuned = state.parts.backend.buildTuned(spec, applied, "");
+  if (!tuned)
+    return tuned.takeError();
+  std::vector<std::vector<double>> before(state.dispatches.size()),
+      after(state.dispatches.size());
+  auto executor = state.parts.createExecutor({});
+  for (int round = 0; round < 5; ++round)
+    for (bool isTuned : {false, true}) {
+      auto seconds = profileInside(
+          state, *executor, isTuned ? *tuned : StringRef(state.baseline));
+      if (!seconds)
+        return seconds.takeError();
+      for (auto [index, value] : enumerate(*seconds))
+        (isTuned ? after : before)[index].push_back(value);
+    }
+  for (auto [index, dispatch] : enumerate(state.dispatches)) {
+    if (!dispatch.winner || median(after[index]) < 0.995 * median(before[index]))
+      continue;
+    dispatch.winner.reset();
+    dispatch.speedup = {};
+    dispatch.tunedSeconds = dispatch.baselineSeconds;
+    dispatch.reason = "faster alone, not inside the program";
+  }
+  return Error::success();
 }
 
 /// The program tuned with `spec`: measured, and certain to be right.
@@ -178,6 +234,8 @@ Expected<SessionReport> finish(State &state, double comparisonSeconds) {
   progress.stage = "verifying";
   progress.elapsedSeconds = state.elapsed();
   state.parts.progress.update(progress);
+  if (Error error = keepWinnersInside(state))
+    return std::move(error);
   Spec spec = specOf(state);
   auto report = measureTuned(state, spec, comparisonSeconds);
   if (!report)

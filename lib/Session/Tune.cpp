@@ -284,6 +284,15 @@ private:
     return job;
   }
 
+  /// A candidate that is far slower than the baseline need not end.
+  Limits candidateLimits(const MeasureJob &job) const {
+    Limits limits;
+    limits.wallSeconds =
+        3 + job.timing.maxSeconds + 40 * dispatch.baselineSeconds;
+    limits.memoryBytes = 16ull << 30;
+    return limits;
+  }
+
   Expected<Trial> measure(const Configuration &configuration,
                           const CompiledCandidate &candidate, bool final) {
     Trial trial;
@@ -301,8 +310,7 @@ private:
       job.timing.minRepetitions = 20;
       job.timing.intervalWidth = 0.02;
     }
-    auto result = state.executor->measure(
-        job, runLimits(std::max(0.05, dispatch.baselineSeconds)));
+    auto result = state.executor->measure(job, candidateLimits(job));
     if (!result)
       return result.takeError();
     trial.outcome = result->outcome;

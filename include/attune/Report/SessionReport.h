@@ -89,7 +89,8 @@ struct SessionReport {
   std::vector<EntryReport> entries;
   EntryReport program; ///< Over all entries.
   std::vector<DispatchReport> dispatches;
-  std::vector<std::string> warnings; ///< Noise, weights left out, ...
+  std::vector<std::string> notes;    ///< What Import made up or folded.
+  std::vector<std::string> warnings; ///< What a person should worry about.
 };
 
 } // namespace attune
