@@ -10,7 +10,7 @@ target_include_directories(attune_options SYSTEM INTERFACE
   ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_options(attune_options INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:ATTUNE_EXCEPTIONS>>>>:-fno-exceptions>
-  -Wall -Wextra -Wno-unused-parameter -fvisibility-inlines-hidden)
+  -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers -Wno-deprecated-declarations -fvisibility-inlines-hidden)
 separate_arguments(ATTUNE_LLVM_DEFS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(attune_options INTERFACE
   __STDC_CONSTANT_MACROS __STDC_FORMAT_MACROS __STDC_LIMIT_MACROS _GNU_SOURCE)

@@ -10,6 +10,7 @@
 #include "attune/Import/Inputs.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
+#include "attune/Support/Interrupt.h"
 
 #include "llvm/Support/FileSystem.h"
 #include <algorithm>
@@ -34,6 +35,13 @@ writeTensors(State &state, ArrayRef<Tensor> tensors, StringRef prefix) {
       return std::move(error);
   }
   return paths;
+}
+
+/// Before the search begins there is nothing to keep.
+static Error stopIfInterrupted() {
+  if (interruptRequested() == Interrupt::None)
+    return Error::success();
+  return makeError("interrupted before the search began");
 }
 
 static Error failure(StringRef what, StringRef reason, StringRef detail) {
@@ -95,12 +103,16 @@ Error prepareRuns(State &state) {
   auto reference = backend.buildProgram(Build::Reference);
   if (!reference)
     return reference.takeError();
+  if (Error error = stopIfInterrupted())
+    return error;
   state.parts.progress.update({"compiling the untuned program"});
   auto baseline = backend.buildProgram(Build::Baseline);
   if (!baseline)
     return baseline.takeError();
   state.baseline = *baseline;
   int64_t sumLength = programSumLength(state);
+  if (Error error = stopIfInterrupted())
+    return error;
   state.parts.progress.update({"checking the untuned program"});
   for (auto [index, input] : enumerate(state.inputs)) {
     std::string prefix = "run" + std::to_string(index);
@@ -165,6 +177,8 @@ static Expected<double> profileRun(State &state, const EntryRun &run) {
 }
 
 Error profileProgram(State &state) {
+  if (Error error = stopIfInterrupted())
+    return error;
   state.parts.progress.update({"profiling"});
   for (const BackendDispatch &dispatch : state.parts.backend.dispatches()) {
     state.dispatches.emplace_back();

@@ -88,6 +88,8 @@ Error searchDispatches(State &state, double reserve) {
     if (Error error = tuneDispatch(state, dispatch, seconds))
       return error;
   }
+  if (interruptRequested() != Interrupt::None)
+    state.stopReason = "interrupted";
   if (state.stopReason.empty())
     state.stopReason = "nothing better is to be expected";
   return Error::success();

@@ -122,6 +122,8 @@ Error tune(const TuneFlags &flags) {
     printTable(*report, outs());
     printClosing(*report, outs());
   }
+  if (report->stopReason == "interrupted")
+    return makeError("interrupted; the same command goes on from here");
   if (!report->program.outputsAgree)
     return makeError("the tuned program's results differ from the reference");
   return Error::success();

@@ -11,10 +11,19 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
+#include <unistd.h>
 
 using namespace attune;
 
 char cli::SilentFailure::ID = 0;
+
+/// For commands that have nothing to keep: children end with us (the kernel sees
+/// to it), files are written under temporary names.
+static void endNow(int signal) {
+  static constexpr char message[] = "error: interrupted\n";
+  (void)!write(STDERR_FILENO, message, sizeof message - 1);
+  _exit(128 + signal);
+}
 
 static int finish(llvm::Error error) {
   if (!error)
@@ -30,6 +39,8 @@ static int finish(llvm::Error error) {
 int main(int argc, char **argv) {
   // A write to a closed pipe is an error like others, not the end.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, endNow); // attune tune has its own way
+  std::signal(SIGTERM, endNow);
   CLI::App app{"Tunes MLIR programs: finds the hot parts, searches their "
                "configurations, checks every result.\n"
                "  attune tune model.mlir"};
