@@ -159,6 +159,8 @@ llvm::Expected<KnobValue> clampToDomain(const Choice &choice,
     return makeError("knob '{0}' has an empty domain", choice.name);
   KnobValue best = values->front();
   auto number = std::get_if<int64_t>(&wanted);
+  if (number && std::holds_alternative<bool>(best))
+    return KnobValue(*number != 0);
   for (const KnobValue &value : *values) {
     auto candidate = std::get_if<int64_t>(&value);
     auto current = std::get_if<int64_t>(&best);

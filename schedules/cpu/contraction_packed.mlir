@@ -30,6 +30,9 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
       %func: !transform.any_op {transform.readonly, attune.bind = "func"},
       %m: !transform.param<i64> {transform.readonly, attune.bind = "m"},
       %n: !transform.param<i64> {transform.readonly, attune.bind = "n"},
+      %k: !transform.param<i64> {transform.readonly, attune.bind = "k"},
+      %l2: !transform.param<i64> {transform.readonly, attune.bind = "l2_bytes"},
+      %l3: !transform.param<i64> {transform.readonly, attune.bind = "l3_bytes"},
       %element_bytes: !transform.param<i64> {transform.readonly, attune.bind = "element_bytes"},
       %vector_bytes: !transform.param<i64> {transform.readonly, attune.bind = "vector_bytes"},
       %vector_registers: !transform.param<i64> {transform.readonly, attune.bind = "vector_registers"}) {
@@ -38,6 +41,29 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
            !transform.param<i64>) -> (!transform.param<i64>, !transform.param<i64>)
     transform.annotate %func "attune.default.m_tile" = %mt : !transform.any_op, !transform.param<i64>
     transform.annotate %func "attune.default.n_tile" = %nt : !transform.any_op, !transform.param<i64>
+    // Blocks of k only where the panels of a whole k would not fit the cache: each
+    // costs a pass over the result. A block of A takes under half of the second
+    // cache, one of B half of the third.
+    %long_k = transform.attune.compute affine_map<()[s0] -> (((s0 - 1) floordiv 2048) ceildiv 1048576)>
+        (%k) : (!transform.param<i64>) -> !transform.param<i64>
+    %k_block = transform.attune.compute affine_map<()[s0] -> (s0 * 512)>
+        (%long_k) : (!transform.param<i64>) -> !transform.param<i64>
+    %row = transform.attune.compute affine_map<()[s0, s1, s2] -> ((s0 + s1 * (512 - s0)) * s2)>
+        (%k, %long_k, %element_bytes) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %m_block = transform.attune.compute affine_map<()[s0, s1, s2] -> ((s0 * 2) floordiv (s1 * s2 * 5))>
+        (%l2, %row, %mt) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %n_block = transform.attune.compute affine_map<()[s0, s1, s2, s3] -> (((((s1 * s2 * 2) floordiv s0) ceildiv 1073741824) * s0) floordiv (s1 * s3 * 2))>
+        (%l3, %row, %n, %nt) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    // A panel pays when it is read often.
+    %pack_a = transform.attune.compute affine_map<()[s0, s1] -> ((s0 floordiv (s1 * 8)) ceildiv 1048576)>
+        (%n, %nt) : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %pack_b = transform.attune.compute affine_map<()[s0, s1] -> ((s0 floordiv (s1 * 2)) ceildiv 1048576)>
+        (%m, %mt) : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    transform.annotate %func "attune.default.k_block" = %k_block : !transform.any_op, !transform.param<i64>
+    transform.annotate %func "attune.default.m_block" = %m_block : !transform.any_op, !transform.param<i64>
+    transform.annotate %func "attune.default.n_block" = %n_block : !transform.any_op, !transform.param<i64>
+    transform.annotate %func "attune.default.pack_a" = %pack_a : !transform.any_op, !transform.param<i64>
+    transform.annotate %func "attune.default.pack_b" = %pack_b : !transform.any_op, !transform.param<i64>
     transform.yield
   }
 
@@ -52,14 +78,14 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
       %n: !transform.param<i64> {transform.readonly, attune.bind = "n"}) {
     // Rows and columns of a register tile.
     %m_tile = transform.tune.knob<"m_tile"> = 6 from options = #attune.range<1, 16> -> !transform.param<i64>
-    %n_tile = transform.tune.knob<"n_tile"> = 16 from options = [4, 8, 12, 16, 24, 32, 48, 64] -> !transform.param<i64>
+    %n_tile = transform.tune.knob<"n_tile"> = 16 from options = [4, 8, 16, 32, 64] -> !transform.param<i64>
     // Sizes of a block, in register tiles; 0 is no block.
-    %m_block = transform.tune.knob<"m_block"> = 0 from options = [0, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128] -> !transform.param<i64>
+    %m_block = transform.tune.knob<"m_block"> = 0 from options = [0, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128] -> !transform.param<i64>
     %n_block = transform.tune.knob<"n_block"> = 0 from options = [0, 4, 8, 16, 32, 64] -> !transform.param<i64>
     // Steps of k in a block; 0 is no block.
     %k_block = transform.tune.knob<"k_block"> = 0 from options = [0, 64, 128, 192, 256, 320, 384, 512] -> !transform.param<i64>
     // Steps of k at a time.
-    %k_unroll = transform.tune.knob<"k_unroll"> = 4 from options = [1, 2, 4, 8] -> !transform.param<i64>
+    %k_unroll = transform.tune.knob<"k_unroll"> = 4 from options = [1, 4, 8, 16] -> !transform.param<i64>
     // [0, 1]: along n outside, m inside.
     %order = transform.tune.knob<"order"> = array<i64: 0, 1> from options = #attune.permutation<2> -> !transform.any_param
     %pack_a = transform.tune.knob<"pack_a"> = false from options = [true, false] -> !transform.any_param
