@@ -12,6 +12,7 @@
 #include "attune/Dispatch/ProgramFile.h"
 #include "attune/Dispatch/RootOp.h"
 #include "attune/Import/CleanUp.h"
+#include "attune/Measure/Statistics.h"
 #include "attune/Measure/Worker.h"
 #include "attune/Schedule/Library.h"
 #include "attune/Space/FromSchedule.h"
@@ -67,7 +68,19 @@ struct CpuBackend::Impl {
   std::unique_ptr<WorkerProcess> builder;
   std::unique_ptr<WorkerPool> pool;
   int64_t nextLibrary = 0;
+  /// Of candidates that compiled.
+  std::vector<double> compileSeconds;
+  /// A candidate that takes far longer than others will not be a good one: ten
+  /// times their median, once there are some.
+  double compileLimit() const;
 };
+
+double CpuBackend::Impl::compileLimit() const {
+  if (compileSeconds.size() < 4)
+    return std::min(20.0, options.compileSeconds);
+  return std::min(std::max(3.0, 10 * median(compileSeconds)),
+                  options.compileSeconds);
+}
 
 /// A program that was dumped by `attune dispatches --dump-to` is dispatched
 /// already.
@@ -386,7 +399,7 @@ llvm::Expected<std::vector<CompiledCandidate>> CpuBackend::compileCandidates(
         impl->workerOptions(),
         std::max<unsigned>(1, impl->options.target.cores));
   Limits limits;
-  limits.wallSeconds = impl->options.compileSeconds;
+  limits.wallSeconds = impl->compileLimit();
   limits.memoryBytes = impl->options.compileBytes;
   std::vector<std::string> libraries;
   for (const Configuration &configuration : configurations) {
@@ -407,8 +420,10 @@ llvm::Expected<std::vector<CompiledCandidate>> CpuBackend::compileCandidates(
     candidate.reason = result->reason;
     candidate.detail = result->detail;
     candidate.compileSeconds = result->seconds;
-    if (candidate.outcome == Outcome::Ok)
+    if (candidate.outcome == Outcome::Ok) {
       candidate.library = library;
+      impl->compileSeconds.push_back(candidate.compileSeconds);
+    }
     candidates.push_back(std::move(candidate));
   }
   return candidates;

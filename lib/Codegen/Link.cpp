@@ -101,6 +101,10 @@ Error link(ArrayRef<std::string> objects, const Toolchain &tools, int threads,
     auto text = MemoryBuffer::getFile(log);
     StringRef first =
         text ? (*text)->getBuffer().split('\n').first : StringRef();
+    // The linker maps its output: on a full disk it dies of SIGBUS.
+    auto space = sys::fs::disk_space(sys::path::parent_path(outputPath));
+    if (space && space->available < (16u << 20))
+      return makeError("{0}: no space left on the disk", outputPath);
     return makeError("linking {0} failed: {1}{2}", outputPath, message, first);
   }
   removeOutput.releaseFile();
