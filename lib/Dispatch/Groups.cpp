@@ -136,6 +136,21 @@ private:
     return std::equal(extents.begin(), extents.end(), rootExtents.begin());
   }
 
+  /// Another reduction over the rows of the root: the mean beside the variance.
+  bool precedesRows(linalg::LinalgOp producer) const {
+    unsigned rows = sharedLoops();
+    if (rows == 0 || classify(root) != OpClass::Reduction ||
+        classify(producer) != OpClass::Reduction ||
+        !producer.hasPureTensorSemantics() || producer->getNumResults() != 1 ||
+        producer.getNumLoops() != cast<linalg::LinalgOp>(root).getNumLoops() ||
+        loopExtents(producer) != loopExtents(cast<linalg::LinalgOp>(root)))
+      return false;
+    return llvm::all_of(producer->getOpOperands(), [&](OpOperand &operand) {
+      AffineMap map = producer.getMatchingIndexingMap(&operand);
+      return map.getNumResults() == 0 || startsWithRows(map, rows);
+    });
+  }
+
   bool accepts(Operation *user) const {
     auto op = dyn_cast<linalg::LinalgOp>(user);
     if (!op || !op.hasPureTensorSemantics() || isCloned(user))
@@ -201,6 +216,8 @@ private:
       return opClass == OpClass::Convolution ||
              opClass == OpClass::Depthwise || opClass == OpClass::Pooling;
     auto op = dyn_cast<linalg::LinalgOp>(producer);
+    if (op && precedesRows(op))
+      return true;
     return op && isElementwise(producer) && op.hasPureTensorSemantics() &&
            op->getNumResults() == 1 && !isCloned(producer) &&
            (opClass == OpClass::Reduction || isElementwise(user));
@@ -233,8 +250,10 @@ bool isCloned(Operation *op) {
   auto constant = dyn_cast<arith::ConstantOp>(op);
   if (!constant)
     return false;
-  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-  return !elements || elements.isSplat() || elements.getNumElements() <= 64;
+  // Other tensors are inputs, so that the same op with other values is the same
+  // dispatch.
+  auto elements = dyn_cast<ElementsAttr>(constant.getValue());
+  return !elements || elements.isSplat();
 }
 
 SmallVector<DispatchGroup> findGroups(Block &block) {

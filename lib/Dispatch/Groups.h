@@ -22,7 +22,7 @@ struct DispatchGroup {
 };
 
 /// Ops that are cheap to repeat in every group that uses them: constants that
-/// are scalars, splats or small, tensor.empty, fills.
+/// are scalars or splats, tensor.empty, fills.
 bool isCloned(mlir::Operation *op);
 
 /// The groups of a block, in the order of their last ops.

@@ -6,6 +6,7 @@
 
 #include "Outline.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -167,7 +168,13 @@ void deriveSizes(func::FuncOp func) {
   }
 }
 
-bool isWeight(Value value) { return value.getDefiningOp<WeightOp>() != nullptr; }
+/// A weight or other constant, or a view of one.
+bool isWeight(Value value) {
+  while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+      value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return isa_and_nonnull<WeightOp, arith::ConstantOp>(value.getDefiningOp());
+}
 
 } // namespace
 

@@ -7,10 +7,10 @@
 #include "attune/Schedule/Library.h"
 
 #include "attune/Dialect/Classify.h"
+#include "attune/Dispatch/UnitLoops.h"
 #include "attune/Support/Error.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -166,8 +166,9 @@ llvm::Error attune::prepareDispatch(func::FuncOp dispatch) {
   if (failed(fuseElementwise(dispatch)))
     return makeError("dispatch '{0}': fusing elementwise ops does not end",
                      dispatch.getName());
+  if (failed(dropUnitLoops(dispatch)))
+    return makeError("dispatch '{0}' cannot be normalised", dispatch.getName());
   PassManager passes(dispatch.getContext(), dispatch.getOperationName());
-  passes.addPass(createLinalgFoldUnitExtentDimsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   if (failed(passes.run(dispatch)))

@@ -1,0 +1,173 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Normalize.h"
+
+#include "attune/Dialect/Classify.h"
+#include "attune/Dispatch/UnitLoops.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace attune {
+namespace {
+
+/// Fills stay named: they are recognised, folded and fused as such.
+void generalize(func::FuncOp entry) {
+  SmallVector<linalg::LinalgOp> named;
+  entry.walk([&](linalg::LinalgOp op) {
+    if (!isa<linalg::GenericOp, linalg::FillOp>(op.getOperation()) &&
+        op.hasPureTensorSemantics())
+      named.push_back(op);
+  });
+  IRRewriter rewriter(entry.getContext());
+  for (linalg::LinalgOp op : named) {
+    rewriter.setInsertionPoint(op);
+    (void)linalg::generalizeNamedOp(rewriter, op);
+  }
+}
+
+bool isComputed(Value value) {
+  return value.getDefiningOp<linalg::LinalgOp>() != nullptr;
+}
+
+/// Reshapes only ever sink: below elementwise ops, and expansions below
+/// reductions too. Only reshapes of what ops computed are moved; views of inputs
+/// and weights hinder nobody.
+bool maySink(OpOperand *operand) {
+  auto user = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  if (!user)
+    return false;
+  OpClass opClass = classify(user);
+  bool elementwise =
+      opClass == OpClass::Elementwise || opClass == OpClass::Copy;
+  Operation *reshape = operand->get().getDefiningOp();
+  if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(reshape))
+    return isComputed(expand.getSrc()) &&
+           (elementwise || opClass == OpClass::Reduction);
+  if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(reshape))
+    return elementwise && isComputed(collapse.getSrc()) &&
+           collapse->hasOneUse();
+  return false;
+}
+
+LogicalResult sinkReshapes(func::FuncOp entry) {
+  MLIRContext *context = entry.getContext();
+  RewritePatternSet patterns(context);
+  linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns, maySink);
+  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, maySink);
+  linalg::FillOp::getCanonicalizationPatterns(patterns, context);
+  tensor::EmptyOp::getCanonicalizationPatterns(patterns, context);
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns, context);
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  return applyPatternsGreedily(entry, std::move(patterns));
+}
+
+/// The input of an op that only permutes it, and how.
+OpOperand *permutedInput(linalg::GenericOp op, AffineMap &map) {
+  if (classify(op) != OpClass::Copy || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1 || !op.hasPureTensorSemantics())
+    return nullptr;
+  OpOperand *input = op.getDpsInputOperand(0);
+  auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+  AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  map = op.getMatchingIndexingMap(input);
+  if (yield.getOperand(0) != op.getMatchingBlockArgument(input) ||
+      getElementTypeOrSelf(input->get().getType()) !=
+          getElementTypeOrSelf(op->getResult(0).getType()) ||
+      !map.isPermutation() || !result.isPermutation())
+    return nullptr;
+  map = map.compose(inversePermutation(result));
+  return input;
+}
+
+/// Products read transposed operands as they are.
+void readThroughTransposes(func::FuncOp entry) {
+  SmallVector<linalg::GenericOp> products;
+  entry.walk([&](linalg::GenericOp op) {
+    if (classify(op) == OpClass::Contraction && op.hasPureTensorSemantics())
+      products.push_back(op);
+  });
+  for (linalg::GenericOp op : products) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+      AffineMap moved;
+      OpOperand *source = producer ? permutedInput(producer, moved) : nullptr;
+      if (!source)
+        continue;
+      AffineMap &map = maps[operand->getOperandNumber()];
+      map = moved.compose(map);
+      operand->set(source->get());
+    }
+    op.setIndexingMapsAttr(
+        Builder(op.getContext()).getAffineMapArrayAttr(maps));
+  }
+}
+
+/// Elementwise ops run in the order of their first input of full rank, so that
+/// they can follow its producer; a transposed result is written as such. Only
+/// where the last dimension stays last: else vectors would be scattered.
+void followInputs(func::FuncOp entry) {
+  IRRewriter rewriter(entry.getContext());
+  SmallVector<linalg::GenericOp> ops;
+  entry.walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  for (linalg::GenericOp op : ops) {
+    OpClass opClass = classify(op);
+    if ((opClass != OpClass::Elementwise && opClass != OpClass::Copy) ||
+        op.getNumLoops() < 2)
+      continue;
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(operand);
+      if (!map.isPermutation() || !isComputed(operand->get()))
+        continue;
+      AffineExpr last = getAffineDimExpr(op.getNumLoops() - 1, op.getContext());
+      if (map.isIdentity() || map.getResults().back() != last)
+        break;
+      SmallVector<unsigned> order;
+      for (AffineExpr expression : map.getResults())
+        order.push_back(cast<AffineDimExpr>(expression).getPosition());
+      rewriter.setInsertionPoint(op);
+      (void)linalg::interchangeGenericOp(rewriter, op, order);
+      break;
+    }
+  }
+}
+
+LogicalResult dropUnused(func::FuncOp entry) {
+  RewritePatternSet patterns(entry.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  return applyPatternsGreedily(entry, std::move(patterns));
+}
+
+LogicalResult simplify(func::FuncOp entry) {
+  PassManager passes(entry.getContext(), entry.getOperationName());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  return passes.run(entry);
+}
+
+} // namespace
+
+LogicalResult normalizeEntry(func::FuncOp entry) {
+  generalize(entry);
+  if (failed(dropUnused(entry)) || failed(dropUnitLoops(entry)) ||
+      failed(simplify(entry)) || failed(sinkReshapes(entry)))
+    return failure();
+  readThroughTransposes(entry);
+  followInputs(entry);
+  return simplify(entry);
+}
+
+} // namespace attune
