@@ -31,7 +31,8 @@ struct Candidate {
   unsigned dim;          ///< Of the source, along which the panels lie.
   int64_t tile;          ///< Width of a panel.
   int64_t begin, extent; ///< The region of `dim` that the tiles cover.
-  OpFoldResult position; ///< Of a tile in `dim`.
+  OpFoldResult position; ///< Of a tile in `dim`, less `shift`.
+  int64_t shift = 0;     ///< Between what the tile is cut from and `source`.
 };
 
 /// The source dimension that the loop with role `panel` indexes, if the operand
@@ -92,16 +93,25 @@ bool findRegion(Candidate &candidate) {
   return false;
 }
 
-/// Past slices that are all of their source, as the parts of a ragged loop have
-/// of the operands without that loop.
-Value skipWholeSlices(Value value) {
-  while (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
-    if (slice.getType() != slice.getSourceType() ||
-        !slice.getType().hasStaticShape())
+/// Past slices that are all of their source, or at a known place along `dim`,
+/// as the parts of ragged loops are: one panel serves all blocks that read it.
+void skipSlices(Candidate &candidate) {
+  while (auto slice =
+             candidate.source.getDefiningOp<tensor::ExtractSliceOp>()) {
+    RankedTensorType type = slice.getType(), from = slice.getSourceType();
+    if (!slice.hasUnitStride() || !type.hasStaticShape() ||
+        !from.hasStaticShape() || type.getRank() != from.getRank())
       break;
-    value = slice.getSource();
+    auto offset = getConstantIntValue(slice.getMixedOffsets()[candidate.dim]);
+    bool onlyAlongDim = offset.has_value();
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      onlyAlongDim &= d == int64_t(candidate.dim) ||
+                      type.getDimSize(d) == from.getDimSize(d);
+    if (!onlyAlongDim)
+      break;
+    candidate.shift += *offset;
+    candidate.source = slice.getSource();
   }
-  return value;
 }
 
 std::optional<Candidate> findCandidate(Operation *operation, LoopRole panel) {
@@ -126,15 +136,17 @@ std::optional<Candidate> findCandidate(Operation *operation, LoopRole panel) {
     Candidate candidate{op,
                         operand,
                         slice,
-                        skipWholeSlices(slice.getSource()),
+                        slice.getSource(),
                         panel,
                         *dim,
                         slice.getType().getDimSize(*dim),
                         0,
                         0,
                         slice.getMixedOffsets()[*dim]};
-    if (wholeElsewhere && findRegion(candidate))
-      return candidate;
+    if (!wholeElsewhere || !findRegion(candidate))
+      continue;
+    skipSlices(candidate);
+    return candidate;
   }
   return std::nullopt;
 }
@@ -184,7 +196,7 @@ FailureOr<Value> emitPack(RewriterBase &rewriter, Candidate &candidate,
     SmallVector<OpFoldResult> offsets(rank, rewriter.getIndexAttr(0)),
         strides(rank, rewriter.getIndexAttr(1)),
         sizes = getAsIndexOpFoldResult(rewriter.getContext(), type.getShape());
-    offsets[dim] = rewriter.getIndexAttr(candidate.begin);
+    offsets[dim] = rewriter.getIndexAttr(candidate.begin + candidate.shift);
     sizes[dim] = rewriter.getIndexAttr(candidate.extent);
     source = tensor::ExtractSliceOp::create(rewriter, loc, source, offsets,
                                             sizes, strides);
@@ -232,16 +244,14 @@ FailureOr<Value> emitPack(RewriterBase &rewriter, Candidate &candidate,
   bool rows = isRows(candidate), contiguous = dim == rank - 1;
   TileOptions outer;
   outer.sizes.assign(rank + 1, 0);
-  for (unsigned loop = 0; loop + 1 < rank; ++loop) {
-    if (rows && order[loop] == dim)
-      continue; // never the first, which is the panel's number
+  unsigned tileLoop = rows ? dim + 1 : rank, k = rows ? rank : rank - 1;
+  for (unsigned loop = 0; loop <= rank; ++loop) {
+    if (loop == tileLoop || loop == k)
+      continue;
     outer.sizes[loop] = 1;
     outer.order.push_back(loop);
   }
-  if (rank == 1) {
-    outer = {};
-  } else {
-    unsigned k = rows ? rank : rank - 1;
+  if (rank > 1) {
     outer.sizes[k] = contiguous ? 4 : rows ? 4 * lanes : lanes;
     outer.order.push_back(k);
   }
@@ -337,7 +347,8 @@ LogicalResult attune::packOperand(RewriterBase &rewriter,
       if (sameSource(done.candidate.source, candidate->source) &&
           done.order == order && done.candidate.dim == candidate->dim &&
           done.candidate.tile == candidate->tile &&
-          done.candidate.begin == candidate->begin &&
+          done.candidate.begin + done.candidate.shift ==
+              candidate->begin + candidate->shift &&
           done.candidate.extent == candidate->extent &&
           DominanceInfo().properlyDominates(done.packed, candidate->op))
         packed = done.packed;
