@@ -141,6 +141,11 @@ std::string computeFingerprint(func::FuncOp dispatch) {
       names.push_back(attribute.getName());
     for (StringAttr name : names)
       op->removeDiscardableAttr(name);
+    // Documentation, though the op declares it.
+    if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      generic.removeDocAttr();
+      generic.removeLibraryCallAttr();
+    }
   });
   std::string text;
   llvm::raw_string_ostream out(text);

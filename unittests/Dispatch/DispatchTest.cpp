@@ -173,7 +173,7 @@ TEST_F(DispatchTest, WhatChangesTheMeaningOrTheSpeedCounts) {
       {"constant", replaced(text, "2.5", "2.75")},
       {"start of the sum", replaced(text, "0.0 : f32", "1.0 : f32")},
       {"operator", replaced(text, "arith.mulf %s", "arith.divf %s")},
-      {"operands", replaced(text, "%s, %scale", "%scale, %scale")},
+      {"operands", replaced(text, "addf %x, %y", "addf %y, %y")},
       {"map", replaced(text, "affine_map<(d0, d1) -> (d1)>",
                        "affine_map<(d0, d1) -> (d1 mod 4)>")},
       {"fast-math flag", replaced(text, "arith.addf %x, %y :",
@@ -305,9 +305,9 @@ std::string binary(const std::string &name, const std::string &op,
          "[\"parallel\", \"parallel\"]} ins(" +
          a + ", " + b +
          " : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) {\n"
-         "  ^bb0(%p: f32, %q: f32, %o: f32):\n    %v = " +
+         "  ^bb0(%in: f32, %by: f32, %o: f32):\n    %v = " +
          op +
-         " %p, %q : f32\n    linalg.yield %v : f32\n  } -> tensor<8x8xf32>\n";
+         " %in, %by : f32\n    linalg.yield %v : f32\n  } -> tensor<8x8xf32>\n";
 }
 
 TEST_F(DispatchTest, AResidualIsAddedWhereItsLastPartIsMade) {
@@ -354,8 +354,8 @@ TEST_F(DispatchTest, SoftmaxFromItsPartsIsOne) {
            " = linalg.generic {indexing_maps = [#id, #rows], iterator_types = "
            "[\"parallel\", \"reduction\"]} ins(" +
            from + " : tensor<8x8xf32>) outs(%j" + name +
-           " : tensor<8xf32>) {\n  ^bb0(%p: f32, %o: f32):\n    %v = " + op +
-           " %p, %o : f32\n    linalg.yield %v : f32\n  } -> tensor<8xf32>\n";
+           " : tensor<8xf32>) {\n  ^bb0(%in: f32, %o: f32):\n    %v = " + op +
+           " %in, %o : f32\n    linalg.yield %v : f32\n  } -> tensor<8xf32>\n";
   };
   auto rowwise = [](const std::string &name, const std::string &body,
                     const std::string &a, const std::string &b) {
@@ -364,15 +364,15 @@ TEST_F(DispatchTest, SoftmaxFromItsPartsIsOne) {
            "iterator_types = [\"parallel\", \"parallel\"]} ins(" +
            a + ", " + b +
            " : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) {\n  "
-           "^bb0(%p: f32, %q: f32, %o: f32):\n" +
+           "^bb0(%in: f32, %by: f32, %o: f32):\n" +
            body + "    linalg.yield %v : f32\n  } -> tensor<8x8xf32>\n";
   };
   std::string body =
       reduce("max", "arith.maximumf", "%x", "%lowest") +
-      rowwise("exp", "%d = arith.subf %p, %q : f32\n%v = math.exp %d : f32\n",
+      rowwise("exp", "%d = arith.subf %in, %by : f32\n%v = math.exp %d : f32\n",
               "%x", "%max") +
       reduce("sum", "arith.addf", "%exp", "%zero") +
-      rowwise("soft", "%v = arith.divf %p, %q : f32\n", "%exp", "%sum");
+      rowwise("soft", "%v = arith.divf %in, %by : f32\n", "%exp", "%sum");
   EXPECT_THAT(groups(on8x8(body, "%soft")), ElementsAre("reduction x1"));
 }
 
