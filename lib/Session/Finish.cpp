@@ -52,7 +52,7 @@ Expected<EntryReport> compareRun(State &state, const EntryRun &run,
   job.threads = state.options.threads;
   job.timing.seed = state.options.seed;
   job.timing.minSeconds = seconds;
-  job.timing.maxSeconds = 4 * seconds;
+  job.timing.maxSeconds = 2 * seconds;
   job.timing.minRepetitions = 10;
   job.timing.maxRepetitions = 1000;
   job.timing.loserPairs = 0;

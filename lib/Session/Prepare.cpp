@@ -231,6 +231,25 @@ Error profileProgram(State &state) {
   return Error::success();
 }
 
+/// Runs with the largest inputs first: of several sizes of a dispatch, those are
+/// captured.
+static std::vector<const EntryRun *> largestFirst(const State &state) {
+  std::vector<std::pair<int64_t, const EntryRun *>> sized;
+  for (auto [input, run] : zip_equal(state.inputs, state.runs)) {
+    int64_t bytes = 0;
+    for (const Tensor &tensor : input.tensors)
+      bytes += tensor.bytes.size();
+    sized.emplace_back(bytes, &run);
+  }
+  llvm::stable_sort(sized, [](const auto &a, const auto &b) {
+    return a.first > b.first;
+  });
+  std::vector<const EntryRun *> order;
+  for (const auto &[bytes, run] : sized)
+    order.push_back(run);
+  return order;
+}
+
 /// Runs the program once with captures on; afterwards the first inputs of each
 /// dispatch are files.
 static Error captureInputs(State &state, StringRef folder) {
@@ -243,11 +262,11 @@ static Error captureInputs(State &state, StringRef folder) {
     return library.takeError();
   auto executor =
       state.parts.createExecutor({"ATTUNE_CAPTURE=" + folder.str()});
-  for (const EntryRun &run : state.runs) {
+  for (const EntryRun *run : largestFirst(state)) {
     RunJob job;
     job.library = *library;
-    job.entry = run.entry;
-    job.inputs = run.inputs;
+    job.entry = run->entry;
+    job.inputs = run->inputs;
     auto result = executor->run(job, runLimits(10));
     if (!result)
       return result.takeError();

@@ -11,6 +11,9 @@
 #include "attune/Support/Error.h"
 #include "attune/Support/Interrupt.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace llvm;
 
 namespace attune {
@@ -116,13 +119,20 @@ Expected<SessionReport> runSession(SessionParts parts,
   double rehearsalStart = parts.clock.now();
   if (auto rehearsal = finish(state, /*comparisonSeconds=*/0.05); !rehearsal)
     return rehearsal.takeError();
-  double reserve = 2 * (parts.clock.now() - rehearsalStart) + 4;
+  // Each run is compared for so long, twice that when it is noisy.
+  double comparison =
+      std::isfinite(options.budget.seconds)
+          ? std::clamp(0.04 * options.budget.seconds / state.runs.size(), 0.3,
+                       3.0)
+          : 3.0;
+  double reserve = 1.5 * (parts.clock.now() - rehearsalStart) +
+                   2 * comparison * state.runs.size() + 1;
 
   // When a disk is full or a tool is gone, what was found so far still counts.
   Error stopped = searchDispatches(state, reserve);
   if (stopped)
     state.stopReason = "stopped by an error";
-  auto report = finish(state, /*comparisonSeconds=*/3);
+  auto report = finish(state, comparison);
   if (!report)
     return joinErrors(std::move(stopped), report.takeError());
   if (stopped)
