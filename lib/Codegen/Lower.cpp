@@ -65,20 +65,6 @@ static void generalizeCopies(ModuleOp module) {
   }
 }
 
-/// Functions whose polynomial approximations in MLIR are right at NaN, at the
-/// infinities and over the whole range of f32, within 4 ulp; the others go to
-/// libm.
-static void approximateMath(ModuleOp module) {
-  RewritePatternSet patterns(module.getContext());
-  populateMathPolynomialApproximationPatterns(
-      patterns, [](StringRef name) {
-        return llvm::is_contained({"math.exp", "math.expm1", "math.erf",
-                                   "math.tanh", "math.log", "math.log1p"},
-                                  name);
-      });
-  (void)applyPatternsGreedily(module, std::move(patterns));
-}
-
 static constexpr llvm::StringLiteral deallocation =
     "func.func(buffer-hoisting,buffer-loop-hoisting,"
     "promote-buffers-to-stack{max-alloc-size-in-bytes=4096}),"

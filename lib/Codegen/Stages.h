@@ -43,6 +43,10 @@ llvm::Error decompose(mlir::ModuleOp module);
 /// combiners of reductions that linalg declares.
 void allowContraction(mlir::Operation *root);
 
+/// Replaces elementary functions of f32 by vector code; the others stay, and
+/// go to libm.
+void approximateMath(mlir::ModuleOp module);
+
 /// A dispatch function on tensors becomes one on buffers that returns nothing:
 /// inputs and destinations as memrefs with identity layout.
 llvm::Error bufferizeDispatch(mlir::func::FuncOp func);
