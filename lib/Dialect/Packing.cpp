@@ -154,12 +154,13 @@ std::optional<Candidate> findCandidate(Operation *operation, LoopRole panel) {
 /// Whether a panel is a block of rows along K: what is broadcast may stay in
 /// rows, and copying rows is much faster than transposing them.
 bool isRows(Candidate &candidate) {
-  AffineMap map =
-      candidate.op.getMatchingIndexingMap(candidate.operand);
+  AffineMap map = candidate.op.getMatchingIndexingMap(candidate.operand);
   unsigned last = map.getNumResults() - 1;
   return candidate.panel == LoopRole::M && candidate.dim != last &&
-         getLoopRoles(candidate.op)[cast<AffineDimExpr>(map.getResult(last))
-                                        .getPosition()] == LoopRole::K;
+         getLoopRoles(
+             candidate
+                 .op)[cast<AffineDimExpr>(map.getResult(last)).getPosition()] ==
+             LoopRole::K;
 }
 
 /// The source's dimensions in packed order: the panel's own comes last, the
