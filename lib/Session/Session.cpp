@@ -126,7 +126,7 @@ Expected<SessionReport> runSession(SessionParts parts,
                        3.0)
           : 3.0;
   double reserve = 1.5 * (parts.clock.now() - rehearsalStart) +
-                   2 * comparison * state.runs.size() + 1;
+                   2 * comparison * state.runs.size() + 2;
 
   // When a disk is full or a tool is gone, what was found so far still counts.
   Error stopped = searchDispatches(state, reserve);

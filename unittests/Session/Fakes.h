@@ -32,6 +32,8 @@ struct FakeDispatch {
   std::string name;
   double baselineSeconds = 1e-3;
   std::function<Behaviour(int64_t tile, int64_t unroll)> behave;
+  /// Its candidates gain nothing inside the program.
+  bool losesInside = false;
 };
 
 struct World {
@@ -56,6 +58,7 @@ struct World {
   const FakeDispatch &find(llvm::StringRef name) const;
   double baselineSeconds() const;
   double tunedSeconds(const Spec &spec) const;
+  double insideSeconds(llvm::StringRef library, const FakeDispatch &dispatch);
   double jitter();
   int64_t count(llvm::StringRef what) const; ///< Lines of the log.
 };

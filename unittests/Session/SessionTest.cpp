@@ -220,6 +220,17 @@ TEST_F(SessionTest, SlowerWholeProgramDropsTheSpec) {
   EXPECT_NEAR(report.program.speedup.value, 1, 0.05);
 }
 
+TEST_F(SessionTest, WhatWinsOnlyAloneIsNoWinner) {
+  world.dispatches = {{"good", 1e-3, valley}, {"bad", 1e-3, valley}};
+  world.dispatches[1].losesInside = true;
+  options.budget.seconds = 3600;
+  SessionReport report = mustTune();
+  EXPECT_TRUE(row(report, "good").configuration);
+  EXPECT_FALSE(row(report, "bad").configuration);
+  EXPECT_THAT(row(report, "bad").reason, HasSubstr("not inside the program"));
+  EXPECT_EQ(writtenSpec().entries.size(), 1u);
+}
+
 TEST_F(SessionTest, WrongWholeProgramDropsTheSpec) {
   world.dispatches = {{"hot", 1e-3, valley}};
   world.programOutcome = [](const Spec &spec) {
