@@ -58,13 +58,15 @@ Error compile(const CompileFlags &flags) {
     return library.takeError();
   if (!flags.spec.empty())
     applied.print(errs());
+  if (flags.requireSpec && !applied.appliedAll()) {
+    sys::fs::remove(output);
+    return makeError("not every entry of {0} applied (--require-spec)",
+                     flags.spec);
+  }
   if (flags.model.json)
     outs() << json::Value(toJSON(applied, flags.output)) << '\n';
   else
     outs() << flags.output << '\n';
-  if (flags.requireSpec && !applied.appliedAll())
-    return makeError("not every entry of {0} applied (--require-spec)",
-                     flags.spec);
   return Error::success();
 }
 

@@ -7,8 +7,10 @@
 #include "Commands.h"
 
 #include "attune/Space/FromJSON.h"
+#include "attune/Space/Listing.h"
 #include "attune/Support/Error.h"
 
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -29,41 +31,67 @@ void print(const Configuration &configuration, const SpaceFlags &flags) {
     outs() << toString(configuration) << '\n';
 }
 
-void printSpaces(ArrayRef<const Space *> spaces, const SpaceFlags &flags) {
+uint64_t saturatingCount(ArrayRef<const Space *> spaces) {
   uint64_t total = 0;
   for (const Space *space : spaces)
-    total += space->count();
-  if (flags.count) {
-    outs() << total << '\n';
-    return;
+    total = SaturatingAdd(total, space->count());
+  return total;
+}
+
+/// Different configurations, uniform over all spaces together.
+void printSample(ArrayRef<const Space *> spaces, const SpaceFlags &flags) {
+  // How many of each: a schedule with more configurations gets more.
+  std::vector<double> weights;
+  for (const Space *space : spaces)
+    weights.push_back(static_cast<double>(space->count()));
+  std::mt19937_64 random(flags.model.seed);
+  std::discrete_distribution<size_t> choice(weights.begin(), weights.end());
+  std::vector<size_t> shares(spaces.size());
+  uint64_t wanted = std::min(flags.sample, saturatingCount(spaces));
+  while (wanted) {
+    size_t index = choice(random);
+    if (shares[index] == spaces[index]->count())
+      continue;
+    ++shares[index];
+    --wanted;
   }
-  if (flags.list) {
+  for (auto [space, share] : zip_equal(spaces, shares))
+    for (const Configuration &configuration :
+         sampleDistinct(*space, share, flags.model.seed))
+      print(configuration, flags);
+}
+
+void describe(ArrayRef<const Space *> spaces, const SpaceFlags &flags) {
+  if (flags.model.json) {
+    json::Array array;
     for (const Space *space : spaces)
-      for (uint64_t i = 0; i < space->count(); ++i)
-        print(space->at(i), flags);
-    return;
-  }
-  if (flags.sample) {
-    std::mt19937_64 random(flags.model.seed);
-    for (uint64_t i = 0; i < flags.sample && total; ++i) {
-      uint64_t index =
-          std::uniform_int_distribution<uint64_t>(0, total - 1)(random);
-      for (const Space *space : spaces) {
-        if (index < space->count()) {
-          print(space->at(index), flags);
-          break;
-        }
-        index -= space->count();
-      }
-    }
+      array.push_back(attune::toJSON(*space));
+    outs() << json::Value(json::Object{{"version", 1},
+                                       {"count", saturatingCount(spaces)},
+                                       {"spaces", std::move(array)}})
+           << '\n';
     return;
   }
   for (const Space *space : spaces) {
-    outs() << (space->getSchedule().empty() ? StringRef("space")
-                                            : StringRef(space->getSchedule()))
-           << ": " << space->count() << " configurations\n";
-    for (const Knob &knob : space->getKnobs())
-      outs() << "  " << knob.name << ": " << knob.domain.size() << " values\n";
+    if (!space->getSchedule().empty())
+      outs() << (space == spaces.front() ? "" : "\n") << space->getSchedule()
+             << '\n';
+    describeSpace(*space, outs());
+  }
+}
+
+void printSpaces(ArrayRef<const Space *> spaces, const SpaceFlags &flags) {
+  if (flags.count) {
+    uint64_t total = saturatingCount(spaces);
+    outs() << total << (total == UINT64_MAX ? "+\n" : "\n");
+  } else if (flags.list) {
+    for (const Space *space : spaces)
+      for (uint64_t i = 0; i < space->count(); ++i)
+        print(space->at(i), flags);
+  } else if (flags.sample) {
+    printSample(spaces, flags);
+  } else {
+    describe(spaces, flags);
   }
 }
 
@@ -102,11 +130,14 @@ void addSpace(CLI::App &app, Action &chosen) {
   auto flags = std::make_shared<SpaceFlags>();
   flags->model.addTo(*command);
   auto *count = command->add_flag("--count", flags->count, "the number alone");
-  auto *list = command->add_flag("--list", flags->list, "every configuration, a line each");
-  auto *sample = command->add_option("--sample", flags->sample, "so many at random");
+  auto *list = command->add_flag("--list", flags->list,
+                                 "every configuration, a line each");
+  auto *sample =
+      command->add_option("--sample", flags->sample, "so many at random");
   count->excludes(list)->excludes(sample);
   list->excludes(sample);
-  command->callback([&chosen, flags] { chosen = [flags] { return show(*flags); }; });
+  command->callback(
+      [&chosen, flags] { chosen = [flags] { return show(*flags); }; });
 }
 
 } // namespace attune::cli

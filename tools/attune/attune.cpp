@@ -62,9 +62,16 @@ int main(int argc, char **argv) {
   } catch (const CLI::Success &request) {
     return app.exit(request); // --help, --version
   } catch (const CLI::ParseError &error) {
-    llvm::errs() << "error: " << error.what() << "; see attune "
-                 << (argc > 1 && argv[1][0] != '-' ? argv[1] : "")
-                 << " --help\n";
+    llvm::StringRef first = argc > 1 ? argv[1] : "";
+    bool known = !app.get_subcommands([&](const CLI::App *command) {
+                       return command->get_name() == first;
+                     }).empty();
+    if (first.empty() || known || first.starts_with("-"))
+      llvm::errs() << "error: " << error.what();
+    else
+      llvm::errs() << "error: unknown command " << first;
+    llvm::errs() << "; see attune " << (known ? first.str() + " " : "")
+                 << "--help\n";
     return 2;
   }
   int status = finish(chosen());
