@@ -151,6 +151,8 @@ void cleanUp(RewriterBase &rewriter, Operation *scope) {
 void simplifyVectors(RewriterBase &rewriter, Operation *scope) {
   rewrite(rewriter, scope, [](RewritePatternSet &patterns) {
     vector::populateVectorReductionToContractPatterns(patterns);
+    // Conversions of what is broadcast: bf16 and i8 operands.
+    vector::populateSinkVectorOpsPatterns(patterns);
     vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
     vector::populateCastAwayVectorLeadingOneDimPatterns(patterns);
     tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);

@@ -198,6 +198,17 @@ computeDefaults(ModuleOp module, func::FuncOp dispatch,
   return defaults;
 }
 
+/// Where there is nothing to compute there is nothing to tile.
+llvm::Error rejectEmpty(func::FuncOp dispatch) {
+  bool empty = false;
+  dispatch.walk([&](linalg::LinalgOp op) {
+    empty |= llvm::is_contained(loopExtents(op), 0);
+  });
+  return empty ? makeError("dispatch '{0}' has a loop without iterations",
+                           dispatch.getName())
+               : llvm::Error::success();
+}
+
 } // namespace
 
 NamedSequenceOp Schedule::sequence() const {
@@ -209,6 +220,8 @@ llvm::Error Schedule::fits(func::FuncOp dispatch, const Target &target,
   NamedSequenceOp matcher = findSequence(module.get(), "fits");
   if (!matcher)
     return llvm::Error::success();
+  if (llvm::Error error = rejectEmpty(dispatch))
+    return error;
   auto bindings = bindProblem(dispatch, target, threads);
   if (!bindings)
     return bindings.takeError();
@@ -283,6 +296,9 @@ llvm::Error Schedule::apply(func::FuncOp dispatch,
     return bindings.takeError();
   if (llvm::Error error = check(configuration, *bindings))
     return error;
+  if (findSequence(module.get(), "fits"))
+    if (llvm::Error error = rejectEmpty(dispatch))
+      return error;
   OwningOpRef<ModuleOp> clone = cast<ModuleOp>((*module)->clone());
   NamedSequenceOp resolved = findSequence(*clone, "schedule");
   resolve(resolved, configuration);
