@@ -79,7 +79,9 @@ static std::string loopPipeline(bool parallel) {
                    : "func.func(scf-forall-to-for),"
                      "func.func(scf-parallel-for-to-nested-fors),";
   return text +
-         "func.func(convert-vector-to-scf{full-unroll=true}),"
+         "func.func(lower-vector-multi-reduction{lowering-strategy="
+         "inner-reduction},"
+         "convert-vector-to-scf{full-unroll=true}),"
          "canonicalize,cse";
 }
 
