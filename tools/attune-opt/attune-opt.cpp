@@ -6,6 +6,7 @@
 
 // mlir-opt with the attune dialect, its transform ops and its passes.
 
+#include "attune/Codegen/Passes.h"
 #include "attune/Dialect/Attune.h"
 #include "attune/Schedule/Library.h"
 #include "mlir/InitAllPasses.h"
@@ -14,6 +15,7 @@
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   attune::registerSchedulePasses();
+  attune::registerCodegenPasses();
   mlir::DialectRegistry registry;
   attune::registerAllDialects(registry);
   return mlir::asMainReturnCode(
