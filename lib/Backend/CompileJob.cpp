@@ -31,6 +31,12 @@ json::Object toJSON(const CompileJob &job) {
                       {"capture", job.capture}};
   if (job.configuration)
     object["config"] = toJSON(*job.configuration);
+  if (job.parts) {
+    object["part"] = job.part;
+    object["parts"] = job.parts;
+  }
+  if (!job.asLoops.empty())
+    object["asLoops"] = json::Array(job.asLoops);
   return object;
 }
 
@@ -51,6 +57,11 @@ Expected<CompileJob> compileJobFromJSON(const json::Object &json) {
   job.cacheFolder = json.getString("cacheFolder").value_or("").str();
   job.reference = json.getBoolean("reference").value_or(false);
   job.capture = json.getBoolean("capture").value_or(false);
+  job.part = json.getInteger("part").value_or(0);
+  job.parts = json.getInteger("parts").value_or(0);
+  if (const json::Array *names = json.getArray("asLoops"))
+    for (const json::Value &name : *names)
+      job.asLoops.push_back(name.getAsString().value_or("").str());
   const json::Value *config = json.get("config");
   if (config && config->kind() != json::Value::Null) {
     auto configuration = configurationFromJSON(*config);
@@ -92,6 +103,7 @@ static Error compile(const CompileJob &job) {
   options.reference = job.reference;
   options.capture = job.capture;
   options.cacheFolder = job.cacheFolder;
+  options.asLoops = job.asLoops;
   std::optional<ScheduleLibrary> library;
   if (!job.schedules.empty() && !job.reference) {
     auto loaded = ScheduleLibrary::load(&context, job.schedules);
@@ -103,6 +115,8 @@ static Error compile(const CompileJob &job) {
       if (Error error = configure(*program, job, *library))
         return error;
   }
+  if (job.parts)
+    return compileDispatches(*program, options, job.part, job.parts);
   return compileProgram(*program, options, job.output);
 }
 

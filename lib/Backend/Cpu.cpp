@@ -48,7 +48,12 @@ struct CpuBackend::Impl {
   void addDispatch(const DispatchInfo &info);
   WorkerOptions workerOptions() const;
   CompileJob baseJob(std::string program, std::string output) const;
-  llvm::Expected<std::string> build(const CompileJob &job);
+  WorkerPool &workers();
+  llvm::Expected<std::vector<int64_t>>
+  buildParts(const CompileJob &whole, llvm::ArrayRef<int64_t> numbers,
+             int64_t parts);
+  llvm::Error compileInParts(CompileJob &job);
+  llvm::Expected<std::string> build(CompileJob job);
   llvm::Expected<func::FuncOp> preparedDispatch(llvm::StringRef name);
   ConfigurationCheck configurationCheck();
   llvm::Expected<std::string> dispatchFile(const BackendDispatch &dispatch);
@@ -61,6 +66,7 @@ struct CpuBackend::Impl {
   std::string importedPath, dispatchedPath;
   std::vector<BackendEntry> entries;
   std::vector<BackendDispatch> dispatches;
+  std::vector<std::string> functions; ///< of dispatches, in the module's order
   /// Prepared copies of dispatch functions: what schedules look at.
   std::map<std::string, OwningOpRef<ModuleOp>> prepared;
   std::vector<std::string> notes;
@@ -165,6 +171,9 @@ llvm::Error CpuBackend::Impl::listEntries() {
         {entry.name, typesOf(entry.inputs), typesOf(entry.outputs)});
   for (const DispatchInfo &info : listDispatches(*program.module))
     addDispatch(info);
+  for (auto func : program.module->getOps<func::FuncOp>())
+    if (func->hasAttr(attr::dispatch))
+      functions.push_back(func.getName().str());
   notes = program.notes;
   dispatchedPath = file("dispatched.mlir");
   if (llvm::Error error = writeProgram(program, dispatchedPath))
@@ -195,8 +204,69 @@ CompileJob CpuBackend::Impl::baseJob(std::string programPath,
   return job;
 }
 
+WorkerPool &CpuBackend::Impl::workers() {
+  if (!pool)
+    pool = std::make_unique<WorkerPool>(
+        workerOptions(), std::max<unsigned>(1, options.target.cores));
+  return *pool;
+}
+
+/// Compiles parts of a program beside one another; gives those whose compiler
+/// died.
+llvm::Expected<std::vector<int64_t>>
+CpuBackend::Impl::buildParts(const CompileJob &whole,
+                             llvm::ArrayRef<int64_t> numbers, int64_t parts) {
+  Limits limits;
+  limits.wallSeconds = 900;
+  limits.memoryBytes = 12ull << 30;
+  for (int64_t part : numbers) {
+    CompileJob job = whole;
+    job.part = part;
+    job.parts = parts;
+    workers().submit(toJSON(job), limits);
+  }
+  std::vector<int64_t> died;
+  for (int64_t part : numbers) {
+    auto result = workers().next();
+    if (!result)
+      return result.takeError();
+    if (result->outcome != Outcome::Ok)
+      died.push_back(part);
+  }
+  return died;
+}
+
+/// Compiles the dispatches of a whole program with all cores, and finds those
+/// whose schedules bring the compiler down: they become loops, and a note says
+/// so. The library is made afterwards, from the cache.
+llvm::Error CpuBackend::Impl::compileInParts(CompileJob &job) {
+  int64_t count = functions.size(), parts = options.target.cores;
+  if (job.cacheFolder.empty() || job.reference || count < 4)
+    return llvm::Error::success();
+  auto died = buildParts(job, llvm::to_vector(llvm::seq(parts)), parts);
+  if (!died)
+    return died.takeError();
+  std::vector<int64_t> suspects;
+  for (int64_t part : *died)
+    for (int64_t i = part; i < count; i += parts)
+      suspects.push_back(i);
+  auto guilty = buildParts(job, suspects, count);
+  if (!guilty)
+    return guilty.takeError();
+  for (int64_t number : *guilty) {
+    job.asLoops.push_back(functions[number]);
+    notes.push_back("dispatch " + functions[number] +
+                    " brings the compiler down with a schedule, and runs as "
+                    "plain loops");
+  }
+  return llvm::Error::success();
+}
+
 /// Compiles a whole library; a failure is an error here.
-llvm::Expected<std::string> CpuBackend::Impl::build(const CompileJob &job) {
+llvm::Expected<std::string> CpuBackend::Impl::build(CompileJob job) {
+  if (job.program != importedPath)
+    if (llvm::Error error = compileInParts(job))
+      return std::move(error);
   if (!builder)
     builder = std::make_unique<WorkerProcess>(workerOptions());
   Limits limits;
@@ -394,10 +464,6 @@ llvm::Expected<std::vector<CompiledCandidate>> CpuBackend::compileCandidates(
   auto path = impl->dispatchFile(dispatch);
   if (!path)
     return path.takeError();
-  if (!impl->pool)
-    impl->pool = std::make_unique<WorkerPool>(
-        impl->workerOptions(),
-        std::max<unsigned>(1, impl->options.target.cores));
   Limits limits;
   limits.wallSeconds = impl->compileLimit();
   limits.memoryBytes = impl->options.compileBytes;
@@ -408,11 +474,11 @@ llvm::Expected<std::vector<CompiledCandidate>> CpuBackend::compileCandidates(
     CompileJob job = impl->baseJob(*path, libraries.back());
     job.cacheFolder.clear();
     job.configuration = configuration;
-    impl->pool->submit(toJSON(job), limits);
+    impl->workers().submit(toJSON(job), limits);
   }
   std::vector<CompiledCandidate> candidates;
   for (std::string &library : libraries) {
-    auto result = impl->pool->next();
+    auto result = impl->workers().next();
     if (!result)
       return result.takeError();
     CompiledCandidate candidate;

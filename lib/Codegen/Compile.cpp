@@ -99,13 +99,32 @@ static void dumpWhereAsked(CodegenOptions &options) {
   };
 }
 
+static CodegenOptions begin(const CodegenOptions &given) {
+  static std::once_flag registered;
+  std::call_once(registered, [] { registerAllPasses(); });
+  CodegenOptions options = given;
+  dumpWhereAsked(options);
+  return options;
+}
+
+llvm::Error compileDispatches(Program &program, const CodegenOptions &given,
+                              int64_t part, int64_t parts) {
+  CodegenOptions options = begin(given);
+  int64_t number = 0;
+  for (auto func : program.module->getOps<func::FuncOp>()) {
+    if (!func->hasAttr(attr::dispatch) || number++ % parts != part)
+      continue;
+    auto object = codegen::compileDispatch(func, options, /*scratch=*/"");
+    if (!object)
+      return object.takeError();
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error compileProgram(Program &program, const CodegenOptions &given,
                            llvm::StringRef outputPath) {
   using namespace codegen;
-  CodegenOptions options = given;
-  dumpWhereAsked(options);
-  static std::once_flag registered;
-  std::call_once(registered, [] { registerAllPasses(); });
+  CodegenOptions options = begin(given);
   auto tools = Toolchain::find(options.threads);
   if (!tools)
     return tools.takeError();

@@ -136,6 +136,53 @@ struct UnPackToGeneric : OpRewritePattern<linalg::UnPackOp> {
   }
 };
 
+/// tensor.gather has no bufferization.
+struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    ArrayRef<int64_t> dims = op.getGatherDims();
+    int64_t batch = op.getIndicesType().getRank() - 1;
+    int64_t rank = op.getSourceType().getRank();
+    // Gathered dimensions are 1 in the result, or left out.
+    bool keepsRank = op.getResultType().getRank() == batch + rank;
+    SmallVector<OpFoldResult> sizes;
+    for (int64_t i = 0; i < batch; ++i)
+      sizes.push_back(tensor::getMixedSize(rewriter, loc, op.getIndices(), i));
+    for (int64_t i = 0; i < rank; ++i)
+      if (!llvm::is_contained(dims, i))
+        sizes.push_back(tensor::getMixedSize(rewriter, loc, op.getSource(), i));
+      else if (keepsRank)
+        sizes.push_back(rewriter.getIndexAttr(1));
+    Value dest = tensor::EmptyOp::create(
+        rewriter, loc, sizes, op.getSourceType().getElementType());
+    Value result = generateInto(
+        rewriter, loc, dest, [&](OpBuilder &b, ArrayRef<Value> at) {
+          SmallVector<Value> source(rank);
+          int64_t next = batch;
+          for (int64_t i = 0; i < rank; ++i)
+            if (keepsRank || !llvm::is_contained(dims, i))
+              source[i] = at[next++];
+          SmallVector<Value> row(at.take_front(batch));
+          row.push_back({});
+          for (auto [k, dim] : llvm::enumerate(dims)) {
+            row.back() = arith::ConstantIndexOp::create(b, loc, k);
+            Value index = tensor::ExtractOp::create(b, loc, op.getIndices(), row);
+            if (!index.getType().isIndex())
+              index = arith::IndexCastOp::create(b, loc, b.getIndexType(), index);
+            source[dim] = index;
+          }
+          return tensor::ExtractOp::create(b, loc, op.getSource(), source)
+              .getResult();
+        });
+    if (result.getType() != op.getType())
+      result = tensor::CastOp::create(rewriter, loc, op.getType(), result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 struct DecomposeAggregated
     : OpInterfaceRewritePattern<linalg::AggregatedOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
@@ -157,8 +204,8 @@ struct DecomposeAggregated
 llvm::Error decompose(ModuleOp module) {
   DiagnosticCollector diagnostics(*module.getContext());
   RewritePatternSet patterns(module.getContext());
-  patterns.add<PackToGeneric, UnPackToGeneric, DecomposeAggregated>(
-      module.getContext());
+  patterns.add<PackToGeneric, UnPackToGeneric, GatherToGeneric,
+               DecomposeAggregated>(module.getContext());
   tensor::populateDecomposeTensorConcatPatterns(patterns);
   if (failed(applyPatternsGreedily(module, std::move(patterns))))
     return diagnostics.error("cannot take apart aggregated ops");

@@ -16,6 +16,7 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 
 using namespace mlir;
 
@@ -60,6 +61,8 @@ llvm::Expected<std::vector<Choice>> choicesFor(func::FuncOp func,
     choices.push_back(choice);
     return choices;
   }
+  if (llvm::is_contained(options.asLoops, func.getName()))
+    return std::vector<Choice>{Choice()};
   for (const Schedule *schedule :
        options.library->fitting(func, options.target, options.threads)) {
     llvm::Expected<Configuration> configuration =
@@ -130,6 +133,7 @@ std::string cacheKey(func::FuncOp func, const CodegenOptions &options) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << codegenVersion << '\n' << options.threads << options.reference
+      << llvm::is_contained(options.asLoops, func.getName())
       << llvm::json::Value(toJSON(options.target));
   if (options.library)
     for (const auto &schedule : options.library->schedules())
@@ -165,7 +169,8 @@ llvm::Expected<std::string> compileDispatch(func::FuncOp func,
     if (!choices)
       return choices.takeError();
   }
-  std::string temporary = (path + ".tmp").str();
+  std::string temporary =
+      (path + "." + Twine(llvm::sys::Process::getProcessId()) + ".tmp").str();
   for (size_t i = 0; i < choices->size(); ++i) {
     OwningOpRef<ModuleOp> module = prepared->clone();
     llvm::Error error =

@@ -78,6 +78,8 @@ static void setFunctionAttributes(llvm::Module &module, const Target &target) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
+    if (function.getName().starts_with(outlinedLoop))
+      function.addFnAttr(llvm::Attribute::NoInline);
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", target.features);
     function.addFnAttr("prefer-vector-width",
@@ -90,6 +92,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = !reference;
+  // Whole networks of plain loops: unrolling doubles the time to compile them.
+  tuning.LoopUnrolling = !reference;
+  tuning.LoopInterleaving = !reference;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;

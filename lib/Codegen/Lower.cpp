@@ -139,6 +139,8 @@ llvm::Error lowerToLLVM(ModuleOp module, const CodegenOptions &options) {
   if (llvm::Error error = runPipeline(module, loopPipeline(parallel),
                                       "lowering to loops failed"))
     return error;
+  if (options.reference)
+    outlineLoops(module);
   dump("loops");
   if (llvm::Error error =
           runPipeline(module, mathPipeline, "lowering of math failed"))

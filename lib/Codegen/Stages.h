@@ -67,6 +67,11 @@ bufferizeEntries(Program &program, bool capture,
 /// Vectors of i1 or i4 go to and from memory as vectors of bytes.
 void moveNarrowVectorsAsBytes(mlir::Operation *root);
 
+/// What functions made of loops are called, before a number.
+inline constexpr llvm::StringLiteral outlinedLoop = "attune_loop_";
+/// Every outer loop becomes a function, if there are many.
+void outlineLoops(mlir::ModuleOp module);
+
 /// Everything that is left becomes the LLVM dialect.
 llvm::Error lowerToLLVM(mlir::ModuleOp module, const CodegenOptions &options);
 

@@ -163,7 +163,11 @@ LogicalResult simplify(func::FuncOp entry) {
 LogicalResult normalizeEntry(func::FuncOp entry) {
   generalize(entry);
   if (failed(dropUnused(entry)) || failed(dropUnitLoops(entry)) ||
-      failed(simplify(entry)) || failed(sinkReshapes(entry)))
+      failed(simplify(entry)))
+    return failure();
+  // Before reshapes sink below the transposes, and for those they hid.
+  readThroughTransposes(entry);
+  if (failed(sinkReshapes(entry)))
     return failure();
   readThroughTransposes(entry);
   followInputs(entry);

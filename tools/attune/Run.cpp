@@ -226,11 +226,13 @@ Error run(const RunFlags &flags) {
   if (!result)
     return result.takeError();
   if (result->outcome != Outcome::Ok) {
-    StringRef said = StringRef(result->detail).trim();
+    // What the program printed, unless the reason ends with it already.
+    StringRef said = StringRef(result->detail).trim().rsplit('\n').second;
+    if (said.empty())
+      said = StringRef(result->detail).trim();
+    bool repeats = StringRef(result->reason).contains(said);
     return makeError("{0}: {1}{2}{3}", flags.model.model, result->reason,
-                     said.empty() ? "" : ": ", said.rsplit('\n').second.empty()
-                         ? said
-                         : said.rsplit('\n').second);
+                     repeats ? "" : ": ", repeats ? "" : said);
   }
   if (Error error = deliver(flags, job.outputs, runnable.entry))
     return error;

@@ -30,6 +30,11 @@ struct CompileJob {
   bool capture = false;
   /// For every dispatch that has no `attune.config`; nothing: the baseline.
   std::optional<Configuration> configuration;
+  /// With `parts`: compile only every parts-th dispatch, from number `part` on,
+  /// into the cache, and make no library.
+  int64_t part = 0, parts = 0;
+  /// Dispatches whose schedules bring the compiler down: they become loops.
+  std::vector<std::string> asLoops;
 };
 
 llvm::json::Object toJSON(const CompileJob &job);

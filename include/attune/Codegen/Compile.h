@@ -33,6 +33,8 @@ struct CodegenOptions {
   /// them as .npy files `d<dispatch>.a<argument>.npy` to the folder in the
   /// environment variable ATTUNE_CAPTURE.
   bool capture = false;
+  /// Names of dispatches that get no schedule unless they are configured.
+  std::vector<std::string> asLoops;
   /// Folder in which objects of dispatches are kept by content; empty: none.
   std::string cacheFolder;
   /// Called with a stage's name and the module after it. Unless it is set, the
@@ -50,6 +52,12 @@ struct Toolchain {
   /// folders; an error names what is missing and the package that has it.
   static llvm::Expected<Toolchain> find(int threads);
 };
+
+/// Compiles every `parts`-th dispatch, from number `part` on, into the cache
+/// folder, and makes no library: several processes share the work so, and
+/// compileProgram finds the objects.
+llvm::Error compileDispatches(Program &program, const CodegenOptions &options,
+                              int64_t part, int64_t parts);
 
 /// Compiles an imported or dispatched program. `program` is consumed: its module
 /// is lowered in place. The library is written under a temporary name first.
