@@ -155,7 +155,31 @@ void simplifyVectors(RewriterBase &rewriter, Operation *scope) {
     vector::populateSinkVectorOpsPatterns(patterns);
     vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
     vector::populateCastAwayVectorLeadingOneDimPatterns(patterns);
+    // What moves only loops of extent 1 is no transposition.
+    vector::populateDropUnitDimWithShapeCastPatterns(patterns);
+    vector::populateDropInnerMostUnitDimsXferOpPatterns(patterns);
     tensor::populateFoldTensorSubsetIntoVectorTransferPatterns(patterns);
+  });
+}
+
+/// The operand whose vectors lie along those of the result comes second, the one
+/// that is broadcast first: otherwise the lowering makes outer products with
+/// vectors along the wrong loop, and transposes them.
+void orderOperands(Operation *scope) {
+  scope->walk([](vector::ContractionOp op) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    if (maps[2].getNumResults() == 0)
+      return;
+    AffineExpr vectors = maps[2].getResults().back();
+    if (!llvm::is_contained(maps[0].getResults(), vectors) ||
+        llvm::is_contained(maps[1].getResults(), vectors))
+      return;
+    std::swap(maps[0], maps[1]);
+    Value first = op.getLhs(), second = op.getRhs();
+    op.getLhsMutable().assign(second);
+    op.getRhsMutable().assign(first);
+    op.setIndexingMapsAttr(
+        Builder(op.getContext()).getAffineMapArrayAttr(maps));
   });
 }
 
@@ -197,6 +221,7 @@ LogicalResult attune::vectorizeSmall(RewriterBase &rewriter, Operation *scope,
   cleanUp(rewriter, scope);
   hoistSubsets(rewriter, scope);
   simplifyVectors(rewriter, scope);
+  orderOperands(scope);
   hoist(rewriter, scope);
   return success();
 }
