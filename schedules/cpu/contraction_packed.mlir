@@ -85,7 +85,7 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
     // Steps of k in a block; 0 is no block.
     %k_block = transform.tune.knob<"k_block"> = 0 from options = [0, 64, 128, 192, 256, 320, 384, 512] -> !transform.param<i64>
     // Steps of k at a time.
-    %k_unroll = transform.tune.knob<"k_unroll"> = 4 from options = [1, 4, 8, 16] -> !transform.param<i64>
+    %k_unroll = transform.tune.knob<"k_unroll"> = 4 from options = [1, 4, 8] -> !transform.param<i64>
     // [0, 1]: along n outside, m inside.
     %order = transform.tune.knob<"order"> = array<i64: 0, 1> from options = #attune.permutation<2> -> !transform.any_param
     %pack_a = transform.tune.knob<"pack_a"> = false from options = [true, false] -> !transform.any_param
@@ -107,13 +107,14 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
       %fit = smt.int.cmp le %all, %vr
       smt.assert %fit
     }
-    transform.smt.constrain_params(%m_tile, %n_tile, %k_unroll)
+    transform.smt.constrain_params(%m_tile, %n_tile, %k_unroll, %element_bytes, %vector_bytes)
         {attune.why = "the unrolled body of a register tile gets too long"}
-        : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> () {
-    ^bb0(%mt: !smt.int, %nt: !smt.int, %ku: !smt.int):
-      %most = smt.int.constant 4096
-      %size = smt.int.mul %mt, %nt, %ku
-      %fit = smt.int.cmp le %size, %most
+        : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> () {
+    ^bb0(%mt: !smt.int, %nt: !smt.int, %ku: !smt.int, %eb: !smt.int, %vb: !smt.int):
+      %most = smt.int.constant 128
+      %limit = smt.int.mul %most, %vb
+      %size = smt.int.mul %mt, %nt, %ku, %eb
+      %fit = smt.int.cmp le %size, %limit
       smt.assert %fit
     }
 
