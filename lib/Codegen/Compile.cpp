@@ -89,8 +89,9 @@ static void dumpWhereAsked(CodegenOptions &options) {
                                                     Operation *op) {
     std::string name = "host";
     if (auto module = dyn_cast<ModuleOp>(op))
-      if (llvm::hasSingleElement(module.getOps<func::FuncOp>()))
-        name = (*module.getOps<func::FuncOp>().begin()).getName().str();
+      for (auto func : module.getOps<func::FuncOp>())
+        if (func->hasAttr(attr::dispatch) && !func.isExternal())
+          name = func.getName().str();
     std::error_code failed; // a folder that is missing gets nothing
     llvm::raw_fd_ostream out(path + "/" + name + "." + stage.str() + ".mlir",
                              failed);

@@ -90,7 +90,7 @@ def run(options, program):
         return
     if options.tune:
         model = compile_tuned(options, program, folder, inputs)
-    succeed(options.attune, "run", model, f"--entry={program.entry}", *inputs, *outputs)
+    succeed(options.attune, "run", "--checked", model, f"--entry={program.entry}", *inputs, *outputs)
     for i, want in enumerate(program.expected()):
         why = difference(np.load(folder / f"y{i}.npy"), want, program.tolerance)
         if why:

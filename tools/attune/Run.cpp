@@ -24,7 +24,7 @@ struct RunFlags {
   std::vector<std::string> outputs, checks;
   double tolerance = 1e-4;
   std::string spec;
-  bool reference = false;
+  bool reference = false, checked = false;
 };
 
 /// Where a program can be run: a library, and what its entry takes.
@@ -217,6 +217,7 @@ Error run(const RunFlags &flags) {
   job.entry = runnable.entry.name;
   job.inputs = *inputs;
   job.threads = flags.model.threads;
+  job.checked = flags.checked;
   for (size_t i = 0; i < resultCount; ++i)
     job.outputs.push_back(work->file("out" + std::to_string(i) + ".npy"));
   Limits limits;
@@ -257,6 +258,8 @@ void addRun(CLI::App &app, Action &chosen) {
   command->add_option("--spec", flags->spec, "configurations to apply");
   command->add_flag("--reference", flags->reference,
                     "run plain loops, what candidates are compared with");
+  command->add_flag("--checked", flags->checked,
+                    "the program finds NaN in memory that it has not written");
   command->callback([&chosen, flags] { chosen = [flags] { return run(*flags); }; });
 }
 
