@@ -1,4 +1,5 @@
 // RUN: attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3" | FileCheck %s
+// RUN: attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3 schedule=contraction_packed config=k_block=64;m_block=4;m_tile=6;n_tile=16;pack_a=true" | FileCheck %s --check-prefix=BLOCKS
 // RUN: attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3 schedule=contraction_packed config=pack_a=true;m_tile=4" | FileCheck %s --check-prefix=PACKA
 // RUN: attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver4 threads=2" | FileCheck %s --check-prefix=WIDE
 // RUN: not attune-opt %s --attune-apply-schedule="folder=%schedules/cpu cpu=znver3 schedule=contraction_packed config=m_tile=16" 2>&1 | FileCheck %s --check-prefix=REGS
@@ -24,8 +25,19 @@
 // CHECK: vector.transfer_write {{.*}} : vector<6x16xf32>, tensor<96x64xf32>
 // CHECK-NOT: attune.
 
+// Rows of A are moved, not transposed: they are broadcast.
 // PACKA-LABEL: func.func @bias_relu
-// PACKA: tensor.empty() : tensor<24x128x4xf32>
+// PACKA: tensor.empty() : tensor<24x4x128xf32>
+
+// With blocks of k the sums go through the result, in each a panel of B and, in
+// blocks of m, one of A; the epilogue comes afterwards.
+// BLOCKS-LABEL: func.func @bias_relu
+// BLOCKS: scf.for {{.*}} step %c64
+// BLOCKS: -> (tensor<4x64x16xf32>)
+// BLOCKS: scf.for {{.*}} step %c24
+// BLOCKS: vector.contract {{.*}} into vector<6x16xf32>
+// BLOCKS: arith.maximumf {{.*}} : vector<6x16xf32>
+// BLOCKS-NOT: vector.contract
 
 // WIDE-LABEL: func.func @bias_relu
 // WIDE: scf.forall
