@@ -8,6 +8,7 @@
 
 #include "Stages.h"
 #include "attune/Support/Error.h"
+#include "attune/Support/Installation.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -19,42 +20,25 @@ using namespace llvm;
 
 namespace attune {
 
-/// Looked up once: the executable may be replaced while it runs.
-static const std::string &executableFolder() {
-  static int here; // any address of this program
-  static const std::string folder(
-      sys::path::parent_path(sys::fs::getMainExecutable(nullptr, &here)));
-  return folder;
-}
-
-static Expected<std::string> findFile(ArrayRef<std::string> candidates,
-                                      StringRef what, StringRef package) {
-  for (const std::string &path : candidates)
-    if (sys::fs::exists(path))
-      return path;
-  return makeError("{0} not found (looked at {1}); install {2}", what,
-                   candidates.empty() ? "" : candidates.front(), package);
-}
-
 Expected<Toolchain> Toolchain::find(int threads) {
   Toolchain tools;
-  const std::string &here = executableFolder();
-  auto linker =
-      findFile({"/usr/lib/llvm-22/bin/ld.lld", "/usr/bin/ld.lld-22"},
-               "the linker ld.lld", "the package lld-22");
+  auto linker = findInstalled(
+      {"/usr/lib/llvm-22/bin/ld.lld", "/usr/bin/ld.lld-22"},
+      "the linker ld.lld", "install the package lld-22");
   if (!linker)
     return linker.takeError();
   tools.linker = *linker;
-  auto runtime = findFile({here + "/../../lib/Runtime/libattune_rt.a",
-                           here + "/../lib/libattune_rt.a"},
-                          "Attune's runtime libattune_rt.a", "Attune again");
+  auto runtime = findInstalled(
+      {"../../lib/Runtime/libattune_rt.a", "../../../lib/Runtime/libattune_rt.a",
+       "../lib/libattune_rt.a"},
+      "Attune's runtime libattune_rt.a", "install Attune again");
   if (!runtime)
     return runtime.takeError();
   tools.runtime = *runtime;
   if (threads != 1) {
-    auto openmp = findFile({"/usr/lib/llvm-22/lib/libomp.so"},
-                           "the OpenMP library libomp.so",
-                           "the package libomp-22-dev, or use --threads=1");
+    auto openmp = findInstalled(
+        {"/usr/lib/llvm-22/lib/libomp.so"}, "the OpenMP library libomp.so",
+        "install the package libomp-22-dev, or use --threads=1");
     if (!openmp)
       return openmp.takeError();
     tools.openmp = *openmp;

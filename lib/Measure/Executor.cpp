@@ -7,6 +7,7 @@
 #include "attune/Measure/Executor.h"
 
 #include "attune/Support/Error.h"
+#include "attune/Support/Installation.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
@@ -107,20 +108,8 @@ Expected<Signature> LocalExecutor::signature(llvm::StringRef library) {
 }
 
 Expected<std::string> attune::findRunner() {
-  // Any address of this program serves; LLVM reads /proc/self/exe.
-  static int here;
-  std::string self = llvm::sys::fs::getMainExecutable(nullptr, &here);
-  llvm::StringRef folder = llvm::sys::path::parent_path(self);
-  for (const char *place :
-       {"attune-runner", "../attune-runner/attune-runner",
-        "../../tools/attune-runner/attune-runner", "../bin/attune-runner"}) {
-    llvm::SmallString<256> path(folder);
-    llvm::sys::path::append(path, place);
-    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
-    if (llvm::sys::fs::can_execute(path))
-      return path.str().str();
-  }
-  return makeError("attune-runner is missing: it belongs next to {0}; install "
-                   "Attune again",
-                   self);
+  return findInstalled(
+      {"attune-runner", "../attune-runner/attune-runner",
+       "../../tools/attune-runner/attune-runner", "../bin/attune-runner"},
+      "attune-runner", "install Attune again");
 }
