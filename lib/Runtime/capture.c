@@ -58,9 +58,8 @@ void attune_rt_capture(int32_t dispatch, int32_t argument, int32_t type,
   FILE *file = fopen(path, "wb");
   const char *data = (const char *)d->aligned + d->offset * widths[type];
   int ok = file && writeHeader(file, type, buffer->rank, d->sizesAndStrides) &&
-           (count == 0 ||
-            fwrite(data, (size_t)widths[type], (size_t)count, file) ==
-                (size_t)count);
+           (count == 0 || fwrite(data, (size_t)widths[type], (size_t)count,
+                                 file) == (size_t)count);
   if (file && fclose(file))
     ok = 0;
   if (!ok) {

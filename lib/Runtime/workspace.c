@@ -42,7 +42,8 @@ static uint32_t classOf(size_t bytes, size_t *rounded) {
 void *attune_pages_alloc(size_t bytes) {
   size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   void *pointer = 0;
-  if (bytes > SIZE_MAX - alignment || posix_memalign(&pointer, alignment, bytes))
+  if (bytes > SIZE_MAX - alignment ||
+      posix_memalign(&pointer, alignment, bytes))
     return 0;
   if (bytes >= kHugePage)
     madvise(pointer, bytes, MADV_HUGEPAGE);
@@ -117,4 +118,6 @@ void *_mlir_memref_to_llvm_aligned_alloc(uint64_t alignment, uint64_t bytes) {
   return allocOrDie(bytes);
 }
 
-void _mlir_memref_to_llvm_free(void *pointer) { attune_workspace_free(pointer); }
+void _mlir_memref_to_llvm_free(void *pointer) {
+  attune_workspace_free(pointer);
+}

@@ -17,8 +17,8 @@ using namespace attune;
 
 char cli::SilentFailure::ID = 0;
 
-/// For commands that have nothing to keep: children end with us (the kernel sees
-/// to it), files are written under temporary names.
+/// For commands that have nothing to keep: children end with us (the kernel
+/// sees to it), files are written under temporary names.
 static void endNow(int signal) {
   static constexpr char message[] = "error: interrupted\n";
   (void)!write(STDERR_FILENO, message, sizeof message - 1);
@@ -65,7 +65,8 @@ int main(int argc, char **argv) {
     llvm::StringRef first = argc > 1 ? argv[1] : "";
     bool known = !app.get_subcommands([&](const CLI::App *command) {
                        return command->get_name() == first;
-                     }).empty();
+                     })
+                      .empty();
     if (first.empty() || known || first.starts_with("-"))
       llvm::errs() << "error: " << error.what();
     else
@@ -77,8 +78,8 @@ int main(int argc, char **argv) {
   int status = finish(chosen());
   llvm::outs().flush();
   if (llvm::outs().has_error()) {
-    llvm::errs() << "error: standard output: "
-                 << llvm::outs().error().message() << '\n';
+    llvm::errs() << "error: standard output: " << llvm::outs().error().message()
+                 << '\n';
     llvm::outs().clear_error();
     return 1;
   }

@@ -215,8 +215,8 @@ TEST_F(CompileTest, StagesAreShownInOrder) {
   cantFail(compileProgram(program, options, folder.file("s.so")));
   ASSERT_GE(stages.size(), 5u); // of the first dispatch
   stages.resize(5);
-  EXPECT_THAT(stages, ElementsAre("schedule", "bufferize", "buffers", "loops",
-                                  "llvm"));
+  EXPECT_THAT(stages,
+              ElementsAre("schedule", "bufferize", "buffers", "loops", "llvm"));
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-/* Part of Attune, under the Apache License v2.0 with LLVM Exceptions; see LICENSE.
- * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/* Part of Attune, under the Apache License v2.0 with LLVM Exceptions; see
+ * LICENSE. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Linked, not loaded; two instances, and buffers that are aligned to a float
  * only. */
