@@ -83,8 +83,7 @@ static Error configure(Program &program, const CompileJob &job,
     if (!schedule)
       return makeError("there is no schedule '{0}'",
                        job.configuration->schedule);
-    func->setAttr(attr::config,
-                  toAttr(func.getContext(), *job.configuration));
+    func->setAttr(attr::config, toAttr(func.getContext(), *job.configuration));
   }
   return Error::success();
 }
@@ -127,8 +126,8 @@ Expected<json::Object> runCompileJob(const json::Object &json) {
   auto start = std::chrono::steady_clock::now();
   Error error = compile(*job);
   if (error) {
-    Outcome outcome = error.isA<RejectedError>() ? Outcome::Rejected
-                                                 : Outcome::CompileError;
+    Outcome outcome =
+        error.isA<RejectedError>() ? Outcome::Rejected : Outcome::CompileError;
     return failedAnswer(outcome, toString(std::move(error)));
   }
   std::chrono::duration<double> seconds =

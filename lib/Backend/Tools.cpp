@@ -14,9 +14,9 @@ using namespace llvm;
 namespace attune {
 
 Expected<std::string> findSchedules() {
-  return findInstalled({"../share/attune/schedules/cpu",
-                        "../../../../schedules/cpu"},
-                       "the folder of schedules", "install Attune again");
+  return findInstalled(
+      {"../share/attune/schedules/cpu", "../../../../schedules/cpu"},
+      "the folder of schedules", "install Attune again");
 }
 
 Expected<std::string> findTool(StringRef name) {
