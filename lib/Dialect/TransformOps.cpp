@@ -406,9 +406,10 @@ RegisterTile attune::chooseRegisterTile(int64_t m, int64_t n,
   };
   RegisterTile best{1, lanes};
   double bestCost = 1e300;
-  for (int64_t columns : {1, 2, 4}) // vectors of a power of two only
+  for (int64_t columns : {1, 2, 4, 8}) // vectors of a power of two only
     for (int64_t rows = 1; rows <= 16; ++rows) {
-      if (rows * columns + columns + 1 > vectorRegisters)
+      // One row reads its vectors straight into the multiply-adds.
+      if (rows * columns + (rows > 1 ? columns : 0) + 1 > vectorRegisters)
         continue;
       int64_t wide = columns * lanes;
       // Vector operations of one step of k: multiply-adds, loads of n, one
