@@ -37,6 +37,50 @@ void generalize(func::FuncOp entry) {
   }
 }
 
+/// Runs of loops that every operand has side by side, or none of them: one loop
+/// is as good. The pixels of a convolution of 1 by 1 are rows of a product.
+SmallVector<ReassociationIndices> mergeableLoops(linalg::GenericOp op) {
+  auto iterators = op.getIteratorTypesArray();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<ReassociationIndices> runs;
+  ReassociationIndices run = {0};
+  for (int64_t loop = 1; loop < op.getNumLoops(); ++loop) {
+    ReassociationIndices longer = run;
+    longer.push_back(loop);
+    if (iterators[loop] == iterators[loop - 1] &&
+        linalg::areDimSequencesPreserved(maps, {longer})) {
+      run = longer;
+      continue;
+    }
+    if (run.size() > 1)
+      runs.push_back(run);
+    run = {loop};
+  }
+  if (run.size() > 1)
+    runs.push_back(run);
+  return runs;
+}
+
+void mergeLoopsOfProducts(func::FuncOp entry) {
+  SmallVector<linalg::GenericOp> products;
+  entry.walk([&](linalg::GenericOp op) {
+    if (classify(op) == OpClass::Contraction && op.hasPureTensorSemantics() &&
+        llvm::none_of(loopExtents(op), [](int64_t size) { return size <= 0; }))
+      products.push_back(op);
+  });
+  IRRewriter rewriter(entry.getContext());
+  for (linalg::GenericOp op : products) {
+    SmallVector<ReassociationIndices> runs = mergeableLoops(op);
+    if (runs.empty())
+      continue;
+    rewriter.setInsertionPoint(op);
+    FailureOr<linalg::CollapseResult> merged =
+        linalg::collapseOpIterationDims(op, runs, rewriter);
+    if (succeeded(merged))
+      rewriter.replaceOp(op, merged->results);
+  }
+}
+
 bool isComputed(Value value) {
   return value.getDefiningOp<linalg::LinalgOp>() != nullptr;
 }
@@ -55,17 +99,27 @@ bool maySink(OpOperand *operand) {
   if (auto expand = dyn_cast_or_null<tensor::ExpandShapeOp>(reshape))
     return isComputed(expand.getSrc()) &&
            (elementwise || opClass == OpClass::Reduction);
-  if (auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(reshape))
-    return elementwise && isComputed(collapse.getSrc()) &&
-           collapse->hasOneUse();
-  return false;
+  auto collapse = dyn_cast_or_null<tensor::CollapseShapeOp>(reshape);
+  if (!collapse || !elementwise || !isComputed(collapse.getSrc()) ||
+      !collapse->hasOneUse())
+    return false;
+  // Where another input comes in the lower rank, the op stays as it is: it can
+  // follow that one.
+  return llvm::none_of(user.getDpsInputOperands(), [](OpOperand *other) {
+    return isComputed(other->get()) ||
+           isa_and_nonnull<tensor::ExpandShapeOp>(
+               other->get().getDefiningOp());
+  });
 }
 
-LogicalResult sinkReshapes(func::FuncOp entry) {
+/// One kind at a time: an op with inputs of both kinds would go to and fro.
+LogicalResult sinkReshapes(
+    func::FuncOp entry,
+    function_ref<void(RewritePatternSet &, const linalg::ControlFusionFn &)>
+        populate) {
   MLIRContext *context = entry.getContext();
   RewritePatternSet patterns(context);
-  linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns, maySink);
-  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, maySink);
+  populate(patterns, maySink);
   linalg::FillOp::getCanonicalizationPatterns(patterns, context);
   tensor::EmptyOp::getCanonicalizationPatterns(patterns, context);
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, context);
@@ -167,7 +221,12 @@ LogicalResult normalizeEntry(func::FuncOp entry) {
     return failure();
   // Before reshapes sink below the transposes, and for those they hid.
   readThroughTransposes(entry);
-  if (failed(sinkReshapes(entry)))
+  if (failed(sinkReshapes(entry,
+                          linalg::populateFoldReshapeOpsByExpansionPatterns)))
+    return failure();
+  mergeLoopsOfProducts(entry);
+  if (failed(sinkReshapes(entry,
+                          linalg::populateFoldReshapeOpsByCollapsingPatterns)))
     return failure();
   readThroughTransposes(entry);
   followInputs(entry);

@@ -8,6 +8,7 @@
 // RUN: attune-dispatches %t/constants.mlir | FileCheck %t/constants.mlir
 // RUN: attune-dispatches %t/unit.mlir | FileCheck %t/unit.mlir
 // RUN: attune-dispatches %t/stride.mlir | FileCheck %t/stride.mlir
+// RUN: attune-dispatches %t/pixels.mlir | FileCheck %t/pixels.mlir
 
 //--- reshape.mlir
 // A reshape between a product and its bias hinders nobody.
@@ -121,4 +122,20 @@ func.func @main(%x: tensor<1x8x15x15xf32>, %w: tensor<16x8x1x1xf32>) -> tensor<1
   %r = linalg.conv_2d_nchw_fchw {strides = dense<2> : tensor<2xi64>} ins(%x, %w : tensor<1x8x15x15xf32>, tensor<16x8x1x1xf32>)
       outs(%f : tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
   return %r : tensor<1x16x8x8xf32>
+}
+
+//--- pixels.mlir
+// The pixels of a convolution of 1 by 1 are rows of a product; what follows it
+// follows. (Sinking reshapes of both kinds at once did not end here.)
+// CHECK: attune.dispatch @contraction_1
+// CHECK-NOT: attune.dispatch @
+// CHECK: shapes = "16x25x8xf32"
+func.func @main(%x: tensor<1x8x5x5xf32>, %w: tensor<16x8x1x1xf32>, %y: tensor<1x16x5x5xf32>) -> tensor<1x16x5x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x16x5x5xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1x16x5x5xf32>) -> tensor<1x16x5x5xf32>
+  %r = linalg.conv_2d_nchw_fchw ins(%x, %w : tensor<1x8x5x5xf32>, tensor<16x8x1x1xf32>)
+      outs(%f : tensor<1x16x5x5xf32>) -> tensor<1x16x5x5xf32>
+  %s = linalg.add ins(%r, %y : tensor<1x16x5x5xf32>, tensor<1x16x5x5xf32>) outs(%e : tensor<1x16x5x5xf32>) -> tensor<1x16x5x5xf32>
+  return %s : tensor<1x16x5x5xf32>
 }
