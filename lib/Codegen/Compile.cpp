@@ -69,6 +69,10 @@ llvm::Expected<std::string> compileHost(Program &program,
   if (!code)
     return code.takeError();
   addModuleInfo(**code, program, *layouts, dispatches, options.threads);
+  // What a program remembers between runs, where the runtime can find it.
+  for (llvm::GlobalVariable &global : (*code)->globals())
+    if (!global.isConstant() && global.hasInitializer())
+      global.setSection("attune_state");
   hideAllBut(**code, "attune_module_info");
   std::string path = scratch.file("host.o");
   if (llvm::Error error = emitObject(**code, options, path))

@@ -256,8 +256,11 @@ static Error timeCandidate(Library &candidate, Library *baseline,
                 job.timing, clock);
   if (!times)
     return times.takeError();
+  // From the start again, for programs that remember something between runs.
+  candidate.setChecked(true);
   if (Error error = call->run(candidate, Call::Outputs::Keep))
     return error;
+  candidate.setChecked(false);
   measurement.outcome = Outcome::WrongResult;
   Expected<std::vector<Tensor>> last = call->takeOutputs(candidate);
   if (!last)

@@ -136,8 +136,33 @@ ATTUNE_EXPORT void attune_set_hooks(AttuneProgram *program,
     memset(&program->hooks, 0, sizeof program->hooks);
 }
 
+/* Codegen puts what a program remembers between runs (a seed, say) into one
+ * section, whose ends the linker names; null when there is none. */
+extern char __start_attune_state[]
+    __attribute__((weak, visibility("hidden")));
+extern char __stop_attune_state[] __attribute__((weak, visibility("hidden")));
+static char *initialState;
+
+__attribute__((constructor)) static void keepInitialState(void) {
+  size_t bytes = (size_t)(__stop_attune_state - __start_attune_state);
+  if (bytes && (initialState = malloc(bytes)))
+    memcpy(initialState, __start_attune_state, bytes);
+}
+
+__attribute__((destructor)) static void dropInitialState(void) {
+  free(initialState);
+}
+
+static void resetState(void) {
+  if (initialState)
+    memcpy(__start_attune_state, initialState,
+           (size_t)(__stop_attune_state - __start_attune_state));
+}
+
 ATTUNE_EXPORT void attune_set_checked(AttuneProgram *program, int on) {
   (void)program;
+  if (on)
+    resetState();
   attune_workspace_set_checked(on);
 }
 

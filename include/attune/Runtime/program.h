@@ -86,7 +86,8 @@ const char *attune_signature(void);
 void attune_set_hooks(AttuneProgram *program, const AttuneHooks *hooks);
 
 /* Every byte handed out as workspace is set to 0xFF first (NaN for floats), so
- * that a read of memory nobody wrote shows. Off by default. */
+ * that a read of memory nobody wrote shows. Off by default. Switching it on puts
+ * what the library remembers between runs (a random seed) back to the start. */
 void attune_set_checked(AttuneProgram *program, int on);
 
 #ifdef __cplusplus
