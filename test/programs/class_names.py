@@ -9,7 +9,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DEFINITION = re.compile(r"^(?:class|struct) (?:\w+\([^)]*\) )?(\w+)(?: final)?\s*[:{]", re.M)
+DEFINITION = re.compile(r"^(?:class|struct) (?:\w+\([^)]*\) )?(\w+)(?: final)?\s*(?::(?!:)|{)", re.M)
 
 
 def main():
