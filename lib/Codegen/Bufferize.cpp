@@ -66,9 +66,11 @@ llvm::Error bufferizeBody(func::FuncOp func) {
 }
 
 /// Gives `func` the arguments `types`, in place of those it has; `rewire` gets
-/// the new arguments and the old ones (still in use), which are erased after it.
-static void replaceArguments(func::FuncOp func, ArrayRef<Type> types,
-                             function_ref<void(ValueRange, ValueRange)> rewire) {
+/// the new arguments and the old ones (still in use), which are erased after
+/// it.
+static void
+replaceArguments(func::FuncOp func, ArrayRef<Type> types,
+                 function_ref<void(ValueRange, ValueRange)> rewire) {
   Block &body = func.front();
   unsigned count = body.getNumArguments();
   SmallVector<Location> locations(types.size(), func.getLoc());
@@ -98,8 +100,8 @@ llvm::Error bufferizeDispatch(func::FuncOp func) {
                  : Value(argument));
     }
     builder.setInsertionPoint(returnOp);
-    for (auto [result, buffer] : llvm::zip(
-             returnOp.getOperands(), fresh.drop_front(inputCount)))
+    for (auto [result, buffer] :
+         llvm::zip(returnOp.getOperands(), fresh.drop_front(inputCount)))
       writeBuffer(builder, func.getLoc(), result, buffer);
     returnOp->setOperands({});
   });

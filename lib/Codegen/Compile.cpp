@@ -33,9 +33,9 @@ llvm::Error emitWeights(const WeightStore &weights,
   for (int64_t i = 0; i < weights.size(); ++i)
     llvm::copy(weights.bytes(i), blob.begin() + weights[i].offset);
   auto *data = llvm::ConstantDataArray::getString(context, blob, false);
-  auto *global = new llvm::GlobalVariable(
-      module, data->getType(), true, llvm::GlobalValue::ExternalLinkage, data,
-      "attune_weights");
+  auto *global = new llvm::GlobalVariable(module, data->getType(), true,
+                                          llvm::GlobalValue::ExternalLinkage,
+                                          data, "attune_weights");
   global->setAlignment(llvm::Align(64));
   global->setVisibility(llvm::GlobalValue::HiddenVisibility);
   return emitObject(module, options, path);
@@ -55,8 +55,8 @@ llvm::Expected<std::string> compileHost(Program &program,
   auto layouts = bufferizeEntries(program, options.capture, dispatches);
   if (!layouts)
     return layouts.takeError();
-  if (llvm::Error error = runPipeline(module, "cse,canonicalize",
-                                      "clean-up failed"))
+  if (llvm::Error error =
+          runPipeline(module, "cse,canonicalize", "clean-up failed"))
     return std::move(error);
   SymbolTable symbols(module);
   for (EntryLayout &layout : *layouts)

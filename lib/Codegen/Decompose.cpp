@@ -38,9 +38,8 @@ Value extractIf(OpBuilder &builder, Location loc, Value inside, Value tensor,
 }
 
 /// A generic over all elements of `dest`, whose body gets their coordinates.
-Value generateInto(
-    OpBuilder &builder, Location loc, Value dest,
-    function_ref<Value(OpBuilder &, ArrayRef<Value>)> element) {
+Value generateInto(OpBuilder &builder, Location loc, Value dest,
+                   function_ref<Value(OpBuilder &, ArrayRef<Value>)> element) {
   auto type = cast<RankedTensorType>(dest.getType());
   AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
   SmallVector<utils::IteratorType> iterators(type.getRank(),
@@ -72,8 +71,7 @@ struct PackToGeneric : OpRewritePattern<linalg::PackOp> {
     SmallVector<OpFoldResult> tiles = op.getMixedTiles();
     SmallVector<Value> sizes;
     for (int64_t i = 0; i < rank; ++i)
-      sizes.push_back(
-          tensor::DimOp::create(rewriter, loc, op.getSource(), i));
+      sizes.push_back(tensor::DimOp::create(rewriter, loc, op.getSource(), i));
     Value padding = op.getPaddingValue();
     if (!padding)
       padding = arith::ConstantOp::create(
@@ -89,12 +87,11 @@ struct PackToGeneric : OpRewritePattern<linalg::PackOp> {
           for (auto [k, dim] : llvm::enumerate(op.getInnerDimsPos())) {
             Value tile = tileSize(b, loc, tiles[k]);
             Value start = arith::MulIOp::create(b, loc, source[dim], tile);
-            source[dim] =
-                arith::AddIOp::create(b, loc, start, at[rank + k]);
+            source[dim] = arith::AddIOp::create(b, loc, start, at[rank + k]);
             Value fits = arith::CmpIOp::create(
                 b, loc, arith::CmpIPredicate::slt, source[dim], sizes[dim]);
-            inside = inside ? arith::AndIOp::create(b, loc, inside, fits)
-                            : fits;
+            inside =
+                inside ? arith::AndIOp::create(b, loc, inside, fits) : fits;
           }
           if (!inside)
             return tensor::ExtractOp::create(b, loc, op.getSource(), source)
@@ -155,8 +152,8 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
         sizes.push_back(tensor::getMixedSize(rewriter, loc, op.getSource(), i));
       else if (keepsRank)
         sizes.push_back(rewriter.getIndexAttr(1));
-    Value dest = tensor::EmptyOp::create(
-        rewriter, loc, sizes, op.getSourceType().getElementType());
+    Value dest = tensor::EmptyOp::create(rewriter, loc, sizes,
+                                         op.getSourceType().getElementType());
     Value result = generateInto(
         rewriter, loc, dest, [&](OpBuilder &b, ArrayRef<Value> at) {
           SmallVector<Value> source(rank);
@@ -168,9 +165,11 @@ struct GatherToGeneric : OpRewritePattern<tensor::GatherOp> {
           row.push_back({});
           for (auto [k, dim] : llvm::enumerate(dims)) {
             row.back() = arith::ConstantIndexOp::create(b, loc, k);
-            Value index = tensor::ExtractOp::create(b, loc, op.getIndices(), row);
+            Value index =
+                tensor::ExtractOp::create(b, loc, op.getIndices(), row);
             if (!index.getType().isIndex())
-              index = arith::IndexCastOp::create(b, loc, b.getIndexType(), index);
+              index =
+                  arith::IndexCastOp::create(b, loc, b.getIndexType(), index);
             source[dim] = index;
           }
           return tensor::ExtractOp::create(b, loc, op.getSource(), source)

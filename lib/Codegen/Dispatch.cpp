@@ -88,8 +88,7 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
   };
   Bindings bindings;
   if (choice.schedule) {
-    auto bound =
-        Schedule::bindProblem(func, options.target, options.threads);
+    auto bound = Schedule::bindProblem(func, options.target, options.threads);
     if (!bound)
       return bound.takeError();
     bindings = *bound;
@@ -111,8 +110,8 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
     return error;
   dump("bufferize");
   if (choice.schedule)
-    if (llvm::Error error = choice.schedule->applyLower(
-            func, choice.configuration, bindings))
+    if (llvm::Error error =
+            choice.schedule->applyLower(func, choice.configuration, bindings))
       return error;
   if (llvm::Error error = lowerToLLVM(module, options))
     return error;
@@ -132,7 +131,8 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
 std::string cacheKey(func::FuncOp func, const CodegenOptions &options) {
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << codegenVersion << '\n' << options.threads << options.reference
+  out << codegenVersion << '\n'
+      << options.threads << options.reference
       << llvm::is_contained(options.asLoops, func.getName())
       << llvm::json::Value(toJSON(options.target));
   if (options.library)
@@ -147,8 +147,8 @@ std::string cacheKey(func::FuncOp func, const CodegenOptions &options) {
 llvm::Expected<std::string> compileDispatch(func::FuncOp func,
                                             const CodegenOptions &options,
                                             llvm::StringRef scratchFolder) {
-  llvm::SmallString<128> path(
-      options.cacheFolder.empty() ? scratchFolder
+  llvm::SmallString<128> path(options.cacheFolder.empty()
+                                  ? scratchFolder
                                   : llvm::StringRef(options.cacheFolder));
   llvm::sys::path::append(path, cacheKey(func, options) + ".o");
   if (!options.cacheFolder.empty() && llvm::sys::fs::exists(path))

@@ -22,15 +22,15 @@ namespace attune {
 
 Expected<Toolchain> Toolchain::find(int threads) {
   Toolchain tools;
-  auto linker = findInstalled(
-      {"/usr/lib/llvm-22/bin/ld.lld", "/usr/bin/ld.lld-22"},
-      "the linker ld.lld", "install the package lld-22");
+  auto linker =
+      findInstalled({"/usr/lib/llvm-22/bin/ld.lld", "/usr/bin/ld.lld-22"},
+                    "the linker ld.lld", "install the package lld-22");
   if (!linker)
     return linker.takeError();
   tools.linker = *linker;
   auto runtime = findInstalled(
-      {"../../lib/Runtime/libattune_rt.a", "../../../lib/Runtime/libattune_rt.a",
-       "../lib/libattune_rt.a"},
+      {"../../lib/Runtime/libattune_rt.a",
+       "../../../lib/Runtime/libattune_rt.a", "../lib/libattune_rt.a"},
       "Attune's runtime libattune_rt.a", "install Attune again");
   if (!runtime)
     return runtime.takeError();
@@ -52,11 +52,12 @@ Error link(ArrayRef<std::string> objects, const Toolchain &tools, int threads,
            StringRef outputPath) {
   std::string temporary = (outputPath + ".tmp").str();
   std::vector<std::string> arguments = {
-      tools.linker, "-shared", "--gc-sections", "--build-id=none",
-      "-z", "noexecstack", "-o", temporary};
+      tools.linker,  "-shared", "--gc-sections", "--build-id=none", "-z",
+      "noexecstack", "-o",      temporary};
   arguments.insert(arguments.end(), objects.begin(), objects.end());
   // All of it: a program without dispatches calls nothing of the runtime.
-  arguments.insert(arguments.end(), {"--whole-archive", tools.runtime, "--no-whole-archive"});
+  arguments.insert(arguments.end(),
+                   {"--whole-archive", tools.runtime, "--no-whole-archive"});
   if (threads != 1) {
     arguments.push_back(tools.openmp);
     arguments.push_back("-rpath");

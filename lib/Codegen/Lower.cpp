@@ -23,8 +23,7 @@ namespace attune::codegen {
 /// the body yields it directly.
 static Operation *combinerOf(linalg::LinalgOp op, unsigned output) {
   Block &body = *op.getBlock();
-  Value accumulator =
-      body.getArgument(op.getNumDpsInputs() + output);
+  Value accumulator = body.getArgument(op.getNumDpsInputs() + output);
   Operation *combiner =
       body.getTerminator()->getOperand(output).getDefiningOp();
   if (!combiner || !llvm::is_contained(combiner->getOperands(), accumulator))
@@ -78,11 +77,10 @@ static std::string loopPipeline(bool parallel) {
                      "convert-scf-to-openmp,canonicalize,"
                    : "func.func(scf-forall-to-for),"
                      "func.func(scf-parallel-for-to-nested-fors),";
-  return text +
-         "func.func(lower-vector-multi-reduction{lowering-strategy="
-         "inner-reduction},"
-         "convert-vector-to-scf{full-unroll=true}),"
-         "canonicalize,cse";
+  return text + "func.func(lower-vector-multi-reduction{lowering-strategy="
+                "inner-reduction},"
+                "convert-vector-to-scf{full-unroll=true}),"
+                "canonicalize,cse";
 }
 
 static constexpr llvm::StringLiteral mathPipeline =

@@ -70,9 +70,8 @@ public:
     SmallVector<Value *> arguments;
     for (unsigned i = 0; i < callee->arg_size(); ++i)
       arguments.push_back(builder.CreateLoad(
-          builder.getPtrTy(),
-          builder.CreateConstGEP1_64(builder.getPtrTy(), function->getArg(0),
-                                     i)));
+          builder.getPtrTy(), builder.CreateConstGEP1_64(
+                                  builder.getPtrTy(), function->getArg(0), i)));
     builder.CreateCall(callee, arguments);
     builder.CreateRetVoid();
     return function;
@@ -91,8 +90,8 @@ json::Array typeTexts(ArrayRef<ValueSignature> values) {
   return array;
 }
 
-std::string signature(const Program &program,
-                      ArrayRef<std::string> dispatches, int threads) {
+std::string signature(const Program &program, ArrayRef<std::string> dispatches,
+                      int threads) {
   json::Array entries;
   for (const EntrySignature &entry : program.entries)
     entries.push_back(json::Object{{"name", entry.name},

@@ -70,8 +70,8 @@ PermutationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
-      getOperation(), getCalleeAttr());
+  auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(getOperation(),
+                                                              getCalleeAttr());
   if (!callee)
     return emitOpError() << "'" << getCallee() << "' is not a function";
   if (TypeRange(callee.getArgumentTypes()) != TypeRange(getOperandTypes()) ||

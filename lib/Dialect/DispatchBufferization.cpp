@@ -42,7 +42,8 @@ void callHook(OpBuilder &builder, DispatchOp op, StringRef hook) {
   func::CallOp::create(builder, op.getLoc(), hook, TypeRange(), id);
 }
 
-/// Hands an input to the runtime before the call; scalars in a buffer of rank 0.
+/// Hands an input to the runtime before the call; scalars in a buffer of rank
+/// 0.
 void callCapture(OpBuilder &builder, DispatchOp op, unsigned index,
                  Value argument) {
   Location loc = op.getLoc();
@@ -60,8 +61,8 @@ void callCapture(OpBuilder &builder, DispatchOp op, unsigned index,
       builder, loc, UnrankedMemRefType::get(element, {}), argument);
   Value dispatch = arith::ConstantOp::create(
       builder, loc, builder.getI32IntegerAttr(number.getInt()));
-  Value place = arith::ConstantOp::create(builder, loc,
-                                          builder.getI32IntegerAttr(index));
+  Value place =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(index));
   func::CallOp::create(builder, loc, captureFunctionName(element), TypeRange(),
                        ValueRange{dispatch, place, any});
 }
@@ -92,8 +93,7 @@ struct DispatchBufferization
           getBuffer(rewriter, operand.get(), options, state);
       if (failed(buffer))
         return failure();
-      auto wanted =
-          MemRefType::get(tensor.getShape(), tensor.getElementType());
+      auto wanted = MemRefType::get(tensor.getShape(), tensor.getElementType());
       Value argument = *buffer;
       bool isInput = op.isDpsInput(&operand);
       if (!isIdentity(cast<MemRefType>(buffer->getType()))) {

@@ -162,9 +162,9 @@ void simplifyVectors(RewriterBase &rewriter, Operation *scope) {
   });
 }
 
-/// The operand whose vectors lie along those of the result comes second, the one
-/// that is broadcast first: otherwise the lowering makes outer products with
-/// vectors along the wrong loop, and transposes them.
+/// The operand whose vectors lie along those of the result comes second, the
+/// one that is broadcast first: otherwise the lowering makes outer products
+/// with vectors along the wrong loop, and transposes them.
 void orderOperands(Operation *scope) {
   scope->walk([](vector::ContractionOp op) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();

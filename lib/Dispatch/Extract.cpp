@@ -38,10 +38,10 @@ FailureOr<SmallVector<Value>> createDestinations(func::FuncOp main,
   unsigned inputCount = body.getNumArguments();
   IRMapping mapping;
   for (BlockArgument argument : dispatch.getArguments())
-    mapping.map(argument, argument.getArgNumber() < inputCount
-                              ? body.getArgument(argument.getArgNumber())
-                              : body.addArgument(argument.getType(),
-                                                 argument.getLoc()));
+    mapping.map(argument,
+                argument.getArgNumber() < inputCount
+                    ? body.getArgument(argument.getArgNumber())
+                    : body.addArgument(argument.getType(), argument.getLoc()));
   for (Operation &op : dispatch.front().without_terminator())
     builder.clone(op, mapping);
   SmallVector<Value> destinations;
@@ -98,8 +98,7 @@ llvm::Expected<Program> extractDispatch(const Program &program,
   result.module = ModuleOp::create(dispatch.getLoc());
   (*result.module)->setAttrs(whole->getAttrs());
   OpBuilder builder = OpBuilder::atBlockEnd(result.module->getBody());
-  unsigned inputCount =
-      dispatch.getNumArguments() - dispatch.getNumResults();
+  unsigned inputCount = dispatch.getNumArguments() - dispatch.getNumResults();
   auto main = func::FuncOp::create(
       builder, dispatch.getLoc(), "main",
       builder.getFunctionType(

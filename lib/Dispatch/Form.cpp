@@ -99,14 +99,14 @@ private:
     func.setName(name);
     call.setCallee(name);
     Builder builder(func.getContext());
-    func->setAttr(attr::dispatch,
-                  builder.getDictionaryAttr(
-                      {builder.getNamedAttr(
-                           "fingerprint", builder.getStringAttr(fingerprint)),
-                       builder.getNamedAttr("root",
-                                            builder.getStringAttr(root.opClass)),
-                       builder.getNamedAttr(
-                           "shapes", builder.getStringAttr(root.shapes))}));
+    func->setAttr(
+        attr::dispatch,
+        builder.getDictionaryAttr(
+            {builder.getNamedAttr("fingerprint",
+                                  builder.getStringAttr(fingerprint)),
+             builder.getNamedAttr("root", builder.getStringAttr(root.opClass)),
+             builder.getNamedAttr("shapes",
+                                  builder.getStringAttr(root.shapes))}));
   }
 
   /// `contraction_1`, `contraction_2`, ...: the shapes are beside the name
@@ -175,8 +175,9 @@ llvm::Error formDispatches(Program &program) {
     return makeError("{0}: splitting the program into dispatches failed; this "
                      "is a fault of Attune",
                      program.file);
-  module->setAttr(attr::dispatchVersion,
-                  Builder(module.getContext()).getI64IntegerAttr(dispatchVersion));
+  module->setAttr(
+      attr::dispatchVersion,
+      Builder(module.getContext()).getI64IntegerAttr(dispatchVersion));
   return llvm::Error::success();
 }
 

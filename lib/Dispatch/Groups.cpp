@@ -128,7 +128,8 @@ private:
     if (user.getNumLoops() > rootOp.getNumLoops() || user.getNumLoops() < rows)
       return false;
     for (OpOperand &operand : user->getOpOperands())
-      if (members.contains(operand.get().getDefiningOp()) || user.isDpsInit(&operand))
+      if (members.contains(operand.get().getDefiningOp()) ||
+          user.isDpsInit(&operand))
         if (!startsWithRows(user.getMatchingIndexingMap(&operand), rows))
           return false;
     SmallVector<int64_t> extents = loopExtents(user);
@@ -213,8 +214,8 @@ private:
   bool absorbs(Operation *producer, Operation *user) const {
     OpClass opClass = classify(user);
     if (isa<tensor::PadOp>(producer))
-      return opClass == OpClass::Convolution ||
-             opClass == OpClass::Depthwise || opClass == OpClass::Pooling;
+      return opClass == OpClass::Convolution || opClass == OpClass::Depthwise ||
+             opClass == OpClass::Pooling;
     auto op = dyn_cast<linalg::LinalgOp>(producer);
     if (op && precedesRows(op))
       return true;
@@ -226,8 +227,8 @@ private:
   void addProducers() {
     for (bool changed = true; changed;) {
       changed = false;
-      for (Operation *member : SmallVector<Operation *>(members.begin(),
-                                                        members.end()))
+      for (Operation *member :
+           SmallVector<Operation *>(members.begin(), members.end()))
         for (Value operand : member->getOperands()) {
           Operation *producer = operand.getDefiningOp();
           if (producer && isFree(producer) && usedOnlyInside(producer) &&

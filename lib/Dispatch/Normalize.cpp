@@ -86,8 +86,8 @@ bool isComputed(Value value) {
 }
 
 /// Reshapes only ever sink: below elementwise ops, and expansions below
-/// reductions too. Only reshapes of what ops computed are moved; views of inputs
-/// and weights hinder nobody.
+/// reductions too. Only reshapes of what ops computed are moved; views of
+/// inputs and weights hinder nobody.
 bool maySink(OpOperand *operand) {
   auto user = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!user)
@@ -107,8 +107,7 @@ bool maySink(OpOperand *operand) {
   // follow that one.
   return llvm::none_of(user.getDpsInputOperands(), [](OpOperand *other) {
     return isComputed(other->get()) ||
-           isa_and_nonnull<tensor::ExpandShapeOp>(
-               other->get().getDefiningOp());
+           isa_and_nonnull<tensor::ExpandShapeOp>(other->get().getDefiningOp());
   });
 }
 

@@ -105,9 +105,9 @@ void useDestinations(func::FuncOp func, unsigned resultCount) {
       init->set(destination);
     } else {
       builder.setInsertionPoint(op);
-      Value copy = linalg::CopyOp::create(builder, op.getLoc(), init->get(),
-                                          destination)
-                       .getResult(0);
+      Value copy =
+          linalg::CopyOp::create(builder, op.getLoc(), init->get(), destination)
+              .getResult(0);
       init->set(copy);
     }
   }

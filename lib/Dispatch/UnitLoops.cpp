@@ -26,8 +26,8 @@ void keepWindow(AffineExpr index, int64_t size, ArrayRef<int64_t> extents,
   llvm::SmallBitVector unit(extents.size()), longer(extents.size());
   for (auto [loop, extent] : llvm::enumerate(extents)) {
     AffineExpr dim = getAffineDimExpr(loop, index.getContext());
-    without.push_back(
-        extent == 1 ? getAffineConstantExpr(0, index.getContext()) : dim);
+    without.push_back(extent == 1 ? getAffineConstantExpr(0, index.getContext())
+                                  : dim);
     if (index.isFunctionOfDim(loop))
       (extent == 1 ? unit : longer).set(loop);
   }

@@ -75,12 +75,11 @@ Value convertTensor(OpBuilder &builder, Location loc, Value tensor,
              ArrayRef<AffineMap>{map, map}, iterators,
              [&](OpBuilder &inner, Location loc, ValueRange arguments) {
                auto source = cast<FloatType>(arguments[0].getType());
-               Value result =
-                   source.getWidth() < type.getWidth()
-                       ? Value(arith::ExtFOp::create(inner, loc, type,
-                                                     arguments[0]))
-                       : Value(arith::TruncFOp::create(inner, loc, type,
-                                                       arguments[0]));
+               Value result = source.getWidth() < type.getWidth()
+                                  ? Value(arith::ExtFOp::create(
+                                        inner, loc, type, arguments[0]))
+                                  : Value(arith::TruncFOp::create(
+                                        inner, loc, type, arguments[0]));
                linalg::YieldOp::create(inner, loc, result);
              })
       .getResult(0);

@@ -108,8 +108,8 @@ Expected<Signature> LocalExecutor::signature(llvm::StringRef library) {
 }
 
 Expected<std::string> attune::findRunner() {
-  return findInstalled(
-      {"attune-runner", "../attune-runner/attune-runner",
-       "../../tools/attune-runner/attune-runner", "../bin/attune-runner"},
-      "attune-runner", "install Attune again");
+  return findInstalled({"attune-runner", "../attune-runner/attune-runner",
+                        "../../tools/attune-runner/attune-runner",
+                        "../bin/attune-runner"},
+                       "attune-runner", "install Attune again");
 }

@@ -138,8 +138,7 @@ ATTUNE_EXPORT void attune_set_hooks(AttuneProgram *program,
 
 /* Codegen puts what a program remembers between runs (a seed, say) into one
  * section, whose ends the linker names; null when there is none. */
-extern char __start_attune_state[]
-    __attribute__((weak, visibility("hidden")));
+extern char __start_attune_state[] __attribute__((weak, visibility("hidden")));
 extern char __stop_attune_state[] __attribute__((weak, visibility("hidden")));
 static char *initialState;
 

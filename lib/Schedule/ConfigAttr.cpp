@@ -29,8 +29,7 @@ ConfigAttr toAttr(MLIRContext *context, const Configuration &configuration) {
   Builder builder(context);
   SmallVector<NamedAttribute> values;
   for (const auto &[name, value] : configuration.values)
-    values.push_back(
-        builder.getNamedAttr(name, toAttribute(builder, value)));
+    values.push_back(builder.getNamedAttr(name, toAttribute(builder, value)));
   return ConfigAttr::get(context, configuration.schedule,
                          builder.getDictionaryAttr(values));
 }

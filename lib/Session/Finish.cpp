@@ -156,8 +156,8 @@ Expected<std::vector<double>> profileInside(State &state, Executor &executor,
       return result.takeError();
     if (result->outcome != Outcome::Ok)
       return makeError("profiling: {0}", result->reason);
-    for (size_t i = 0; i < std::min(seconds.size(),
-                                    result->dispatchSeconds.size()); ++i)
+    for (size_t i = 0;
+         i < std::min(seconds.size(), result->dispatchSeconds.size()); ++i)
       seconds[i] += result->dispatchSeconds[i];
   }
   return seconds;
@@ -186,7 +186,8 @@ Error keepWinnersInside(State &state) {
         (isTuned ? after : before)[index].push_back(value);
     }
   for (auto [index, dispatch] : enumerate(state.dispatches)) {
-    if (!dispatch.winner || median(after[index]) < 0.995 * median(before[index]))
+    if (!dispatch.winner ||
+        median(after[index]) < 0.995 * median(before[index]))
       continue;
     dispatch.winner.reset();
     dispatch.speedup = {};

@@ -214,12 +214,11 @@ Error profileProgram(State &state) {
     dispatch->chosen = covered < state.options.coverage * dispatchTime &&
                        dispatch->share > 0.001;
     if (!dispatch->chosen)
-      dispatch->reason =
-          dispatch->callsPerRun
-              ? formatv("{0:f1} % of the time: not worth it",
-                        100 * dispatch->share)
-                    .str()
-              : "not called with these inputs";
+      dispatch->reason = dispatch->callsPerRun
+                             ? formatv("{0:f1} % of the time: not worth it",
+                                       100 * dispatch->share)
+                                   .str()
+                             : "not called with these inputs";
     covered += dispatch->share;
     if (Error error = state.parts.database.recordDispatch(
             state.sessionId,
@@ -231,8 +230,8 @@ Error profileProgram(State &state) {
   return Error::success();
 }
 
-/// Runs with the largest inputs first: of several sizes of a dispatch, those are
-/// captured.
+/// Runs with the largest inputs first: of several sizes of a dispatch, those
+/// are captured.
 static std::vector<const EntryRun *> largestFirst(const State &state) {
   std::vector<std::pair<int64_t, const EntryRun *>> sized;
   for (auto [input, run] : zip_equal(state.inputs, state.runs)) {
@@ -241,9 +240,8 @@ static std::vector<const EntryRun *> largestFirst(const State &state) {
       bytes += tensor.bytes.size();
     sized.emplace_back(bytes, &run);
   }
-  llvm::stable_sort(sized, [](const auto &a, const auto &b) {
-    return a.first > b.first;
-  });
+  llvm::stable_sort(
+      sized, [](const auto &a, const auto &b) { return a.first > b.first; });
   std::vector<const EntryRun *> order;
   for (const auto &[bytes, run] : sized)
     order.push_back(run);
@@ -299,9 +297,8 @@ Error prepareDispatch(State &state, DispatchState &dispatch) {
   std::vector<Tensor> tensors;
   for (auto [index, type] : enumerate(info.inputs)) {
     auto tensor = dispatchInput(
-        state,
-        formatv("{0}/d{1}.a{2}.npy", folder, info.number, index).str(), type,
-        state.options.seed + 7919 * info.number + index);
+        state, formatv("{0}/d{1}.a{2}.npy", folder, info.number, index).str(),
+        type, state.options.seed + 7919 * info.number + index);
     if (!tensor)
       return tensor.takeError();
     tensors.push_back(std::move(*tensor));
@@ -314,9 +311,8 @@ Error prepareDispatch(State &state, DispatchState &dispatch) {
   auto reference = state.parts.backend.buildDispatch(info, Build::Reference);
   if (!reference)
     return reference.takeError();
-  if (Error error =
-          computeReferences(state, *reference, "main", info.outputs,
-                            info.reductionLength, info.name, run))
+  if (Error error = computeReferences(state, *reference, "main", info.outputs,
+                                      info.reductionLength, info.name, run))
     return error;
   auto baseline = state.parts.backend.buildDispatch(info, Build::Baseline);
   if (!baseline)

@@ -313,8 +313,9 @@ int Compiler::lower(const Term &term) {
   return result;
 }
 
-CompiledExpression CompiledExpression::compile(llvm::ArrayRef<const Constraint *> constraints,
-                         llvm::ArrayRef<int> level) {
+CompiledExpression
+CompiledExpression::compile(llvm::ArrayRef<const Constraint *> constraints,
+                            llvm::ArrayRef<int> level) {
   CompiledExpression program;
   program.variableNodes.assign(level.size(), -1);
   program.presentNodes.assign(level.size(), -1);
@@ -338,7 +339,8 @@ CompiledExpression CompiledExpression::compile(llvm::ArrayRef<const Constraint *
   return program;
 }
 
-Interval CompiledExpression::evaluate(size_t which, std::vector<Interval> &state) const {
+Interval CompiledExpression::evaluate(size_t which,
+                                      std::vector<Interval> &state) const {
   static const Interval none;
   for (int i : members[which]) {
     const Node &node = nodes[i];

@@ -86,8 +86,9 @@ struct CompiledExpression {
   std::vector<int> presentNodes;         ///< Likewise, of Present.
 
   /// `level[v]` is the place of variable v in the order.
-  static CompiledExpression compile(llvm::ArrayRef<const Constraint *> constraints,
-                         llvm::ArrayRef<int> level);
+  static CompiledExpression
+  compile(llvm::ArrayRef<const Constraint *> constraints,
+          llvm::ArrayRef<int> level);
 
   /// What constraint `which` can be when the nodes of variables, set by the
   /// caller in `state` (one interval for each node), have these bounds.

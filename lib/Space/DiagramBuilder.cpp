@@ -193,12 +193,14 @@ void DiagramBuilder::prepareHints(Layer &layer, size_t depth,
   if (variable.values.size() <= 16 || !variable.isAscending() ||
       variable.values.front() <= 0)
     return;
-  const CompiledExpression::Node &root = program.nodes[program.roots[constraint]];
+  const CompiledExpression::Node &root =
+      program.nodes[program.roots[constraint]];
   if (root.op != Op::Eq)
     return;
   for (int side : {0, 1}) {
     const CompiledExpression::Node &mod = program.nodes[root.operands[side]];
-    const CompiledExpression::Node &zero = program.nodes[root.operands[1 - side]];
+    const CompiledExpression::Node &zero =
+        program.nodes[root.operands[1 - side]];
     if ((mod.op != Op::FloorMod && mod.op != Op::EuclidMod) ||
         zero.op != Op::Constant || zero.value != 0)
       continue;

@@ -78,12 +78,11 @@ void print(const BenchFlags &flags, StringRef entry, StringRef label,
                                  {"speedupLow", row.speedup.low},
                                  {"speedupHigh", row.speedup.high}});
     else
-      outs() << formatv("  {0,-40} {1,10}   untuned {2,10}   {3} ({4} to {5})\n",
-                        row.name, formatSeconds(row.seconds),
-                        formatSeconds(row.baselineSeconds),
-                        formatSpeedup(row.speedup.value),
-                        formatSpeedup(row.speedup.low),
-                        formatSpeedup(row.speedup.high));
+      outs() << formatv(
+          "  {0,-40} {1,10}   untuned {2,10}   {3} ({4} to {5})\n", row.name,
+          formatSeconds(row.seconds), formatSeconds(row.baselineSeconds),
+          formatSpeedup(row.speedup.value), formatSpeedup(row.speedup.low),
+          formatSpeedup(row.speedup.high));
   }
 }
 
@@ -101,8 +100,8 @@ Error bench(const BenchFlags &flags) {
     if (!spec)
       return spec.takeError();
     ApplyResult applied;
-    std::string output = loaded->work.file(
-        "version" + std::to_string(versions.size()) + ".so");
+    std::string output =
+        loaded->work.file("version" + std::to_string(versions.size()) + ".so");
     auto library = loaded->backend->buildTuned(*spec, applied, output);
     if (!library)
       return library.takeError();
@@ -146,12 +145,15 @@ void addBench(CLI::App &app, Action &chosen) {
                "  attune bench model.mlir --spec=a.mlir --spec=b.mlir");
   auto flags = std::make_shared<BenchFlags>();
   flags->model.addTo(*command);
-  command->add_option("--spec", flags->specs, "a version to compare; may repeat")
+  command
+      ->add_option("--spec", flags->specs, "a version to compare; may repeat")
       ->allow_extra_args(false);
   command->add_flag("--compare", flags->compare,
                     "next to the untuned program (always so)");
-  command->add_option("--seconds", flags->seconds, "measured time of each version");
-  command->callback([&chosen, flags] { chosen = [flags] { return bench(*flags); }; });
+  command->add_option("--seconds", flags->seconds,
+                      "measured time of each version");
+  command->callback(
+      [&chosen, flags] { chosen = [flags] { return bench(*flags); }; });
 }
 
 } // namespace attune::cli

@@ -17,14 +17,19 @@ namespace attune::cli {
 void ModelFlags::addTo(CLI::App &command) {
   command.add_option("MODEL", model, "MLIR program (.mlir or .mlirbc)")
       ->required();
-  command.add_option("--entry", entry, "entry function (default: every public one)");
-  command.add_option("--input", inputs,
-                     "an input: 4x16xf32, 4x16xf32=2.0, @file.npy, "
-                     "?x16xf32:1,8,32, random")
+  command.add_option("--entry", entry,
+                     "entry function (default: every public one)");
+  command
+      .add_option("--input", inputs,
+                  "an input: 4x16xf32, 4x16xf32=2.0, @file.npy, "
+                  "?x16xf32:1,8,32, random")
       ->allow_extra_args(false);
-  command.add_option("--threads", threads, "threads of the program (default: all cores)")
+  command
+      .add_option("--threads", threads,
+                  "threads of the program (default: all cores)")
       ->check(CLI::Range(1, 1024));
-  command.add_option("--target-cpu", targetCPU, "CPU to compile for (default: host)");
+  command.add_option("--target-cpu", targetCPU,
+                     "CPU to compile for (default: host)");
   command.add_option("--seed", seed, "seed of everything random");
   command.add_flag("--json", json, "results as JSON on stdout");
 }
@@ -75,9 +80,8 @@ Expected<const EntrySignature *> chooseEntry(ArrayRef<EntrySignature> entries,
                    names);
 }
 
-Expected<std::vector<std::string>> writeTensors(ArrayRef<Tensor> tensors,
-                                                StringRef folder,
-                                                StringRef prefix) {
+Expected<std::vector<std::string>>
+writeTensors(ArrayRef<Tensor> tensors, StringRef folder, StringRef prefix) {
   std::vector<std::string> paths;
   for (const Tensor &tensor : tensors) {
     paths.push_back(

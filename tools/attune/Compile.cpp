@@ -83,7 +83,8 @@ void addCompile(CLI::App &app, Action &chosen) {
                     "fail when an entry of the spec does not apply");
   command->add_option("-o,--output", flags->output, "the library to write")
       ->required();
-  command->callback([&chosen, flags] { chosen = [flags] { return compile(*flags); }; });
+  command->callback(
+      [&chosen, flags] { chosen = [flags] { return compile(*flags); }; });
 }
 
 } // namespace attune::cli

@@ -26,13 +26,11 @@ json::Object toJSON(const BackendDispatch &dispatch) {
     inputs.push_back(toString(type));
   for (const TensorType &type : dispatch.outputs)
     outputs.push_back(toString(type));
-  return json::Object{{"name", dispatch.name},
-                      {"fingerprint", dispatch.fingerprint},
-                      {"rootOp", dispatch.rootOp},
-                      {"shapes", dispatch.shapes},
-                      {"count", dispatch.calls},
-                      {"inputs", std::move(inputs)},
-                      {"outputs", std::move(outputs)}};
+  return json::Object{
+      {"name", dispatch.name},        {"fingerprint", dispatch.fingerprint},
+      {"rootOp", dispatch.rootOp},    {"shapes", dispatch.shapes},
+      {"count", dispatch.calls},      {"inputs", std::move(inputs)},
+      {"outputs", std::move(outputs)}};
 }
 
 Error list(const DispatchFlags &flags) {
@@ -59,8 +57,8 @@ Error list(const DispatchFlags &flags) {
                         dispatch.rootOp, dispatch.shapes, dispatch.calls);
   }
   if (flags.model.json)
-    outs() << json::Value(json::Object{{"version", 1},
-                                       {"dispatches", std::move(rows)}})
+    outs() << json::Value(
+                  json::Object{{"version", 1}, {"dispatches", std::move(rows)}})
            << '\n';
   return Error::success();
 }
@@ -75,7 +73,8 @@ void addDispatches(CLI::App &app, Action &chosen) {
   flags->model.addTo(*command);
   command->add_option("--dump-to", flags->dumpTo,
                       "write each as a program of its own into this folder");
-  command->callback([&chosen, flags] { chosen = [flags] { return list(*flags); }; });
+  command->callback(
+      [&chosen, flags] { chosen = [flags] { return list(*flags); }; });
 }
 
 } // namespace attune::cli

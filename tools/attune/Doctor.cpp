@@ -20,8 +20,8 @@ void addDoctor(CLI::App &app, Action &chosen) {
   command->add_flag("--json", *json, "findings as JSON on stdout");
   command->callback([&chosen, json] {
     chosen = [json]() -> llvm::Error {
-      int status = runDoctor({}, *json ? DoctorFormat::Json : DoctorFormat::Text,
-                             llvm::outs());
+      int status = runDoctor(
+          {}, *json ? DoctorFormat::Json : DoctorFormat::Text, llvm::outs());
       if (status == 0)
         return llvm::Error::success();
       return llvm::make_error<SilentFailure>();

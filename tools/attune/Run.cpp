@@ -138,9 +138,8 @@ Error checkOutputs(const RunFlags &flags, ArrayRef<std::string> paths,
     CheckResult outcome = checkResult(*result, *reference, tolerance);
     ok &= outcome.ok;
     outs() << "output " << index << ": "
-           << (outcome.ok ? "agrees with " : "differs from ")
-           << stripAt(check) << " (largest error "
-           << format("%g", outcome.maxError) << ")"
+           << (outcome.ok ? "agrees with " : "differs from ") << stripAt(check)
+           << " (largest error " << format("%g", outcome.maxError) << ")"
            << (outcome.ok ? "" : ": " + outcome.reason) << '\n';
   }
   if (!ok)
@@ -173,15 +172,14 @@ Error deliver(const RunFlags &flags, ArrayRef<std::string> paths,
     if (flags.model.json)
       shown.push_back(json::Object{
           {"type", toString(TensorType{tensor->type, tensor->shape})},
-          {"path", index < flags.outputs.size()
-                       ? stripAt(flags.outputs[index])
-                       : std::string()}});
+          {"path", index < flags.outputs.size() ? stripAt(flags.outputs[index])
+                                                : std::string()}});
     else if (flags.outputs.empty() && flags.checks.empty())
       printTensor(index, *tensor);
   }
   if (flags.model.json)
-    outs() << json::Value(json::Object{{"version", 1},
-                                       {"outputs", std::move(shown)}})
+    outs() << json::Value(
+                  json::Object{{"version", 1}, {"outputs", std::move(shown)}})
            << '\n';
   return Error::success();
 }
@@ -248,19 +246,24 @@ void addRun(CLI::App &app, Action &chosen) {
              "  attune run model.mlir --input=@x.npy --output=@y.npy");
   auto flags = std::make_shared<RunFlags>();
   flags->model.addTo(*command);
-  command->add_option("--output", flags->outputs, "a result as a file: @y.npy, one each")
+  command
+      ->add_option("--output", flags->outputs,
+                   "a result as a file: @y.npy, one each")
       ->allow_extra_args(false);
-  command->add_option("--check", flags->checks,
-                      "compare a result with a file: @reference.npy, one each")
+  command
+      ->add_option("--check", flags->checks,
+                   "compare a result with a file: @reference.npy, one each")
       ->allow_extra_args(false);
-  command->add_option("--tolerance", flags->tolerance,
-                      "|result - reference| <= tolerance * max(1, |reference|)");
+  command->add_option(
+      "--tolerance", flags->tolerance,
+      "|result - reference| <= tolerance * max(1, |reference|)");
   command->add_option("--spec", flags->spec, "configurations to apply");
   command->add_flag("--reference", flags->reference,
                     "run plain loops, what candidates are compared with");
   command->add_flag("--checked", flags->checked,
                     "the program finds NaN in memory that it has not written");
-  command->callback([&chosen, flags] { chosen = [flags] { return run(*flags); }; });
+  command->callback(
+      [&chosen, flags] { chosen = [flags] { return run(*flags); }; });
 }
 
 } // namespace attune::cli

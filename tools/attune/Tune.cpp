@@ -97,13 +97,13 @@ Error tune(const TuneFlags &flags) {
   progress.note(formatv("seed {0}, {1} threads, {2}", options.seed,
                         options.threads, options.target.cpu)
                     .str());
-  auto report = runSession(
-      {*loaded->backend,
-       [&](std::vector<std::string> environment) {
-         return std::make_unique<LocalExecutor>(*runner, environment);
-       },
-       *database, clock, progress},
-      options, std::move(*inputs));
+  auto report = runSession({*loaded->backend,
+                            [&](std::vector<std::string> environment) {
+                              return std::make_unique<LocalExecutor>(
+                                  *runner, environment);
+                            },
+                            *database, clock, progress},
+                           options, std::move(*inputs));
   progress.finish();
   if (!report)
     return report.takeError();
@@ -132,9 +132,9 @@ Error tune(const TuneFlags &flags) {
 } // namespace
 
 void addTune(CLI::App &app, Action &chosen) {
-  auto *command = app.add_subcommand(
-      "tune", "make a program faster\n"
-              "  attune tune model.mlir --budget=10m");
+  auto *command =
+      app.add_subcommand("tune", "make a program faster\n"
+                                 "  attune tune model.mlir --budget=10m");
   auto flags = std::make_shared<TuneFlags>();
   flags->model.addTo(*command);
   command->add_option("--budget", flags->budget,

@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 // The seam between the tuning loop and what compiles programs. Nothing here
-// knows of MLIR, CPUs or files' insides; a backend says what its dispatches are,
-// what could be tried on them, and makes libraries that attune-runner can run.
+// knows of MLIR, CPUs or files' insides; a backend says what its dispatches
+// are, what could be tried on them, and makes libraries that attune-runner can
+// run.
 
 #ifndef ATTUNE_BACKEND_BACKEND_H
 #define ATTUNE_BACKEND_BACKEND_H
@@ -29,7 +30,7 @@ struct BackendEntry {
 /// library, for hooks and captures.
 struct BackendDispatch {
   std::string name, fingerprint, rootOp, shapes;
-  int64_t calls = 0;  ///< Call sites in the program.
+  int64_t calls = 0; ///< Call sites in the program.
   int64_t number = 0;
   int64_t reductionLength = 1; ///< Products summed for one element, roughly.
   std::vector<TensorType> inputs, outputs;

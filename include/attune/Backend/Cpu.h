@@ -18,13 +18,13 @@
 namespace attune {
 
 struct CpuOptions {
-  std::string model;     ///< Path of the program.
-  std::string entry;     ///< One entry function; empty: every public one.
+  std::string model; ///< Path of the program.
+  std::string entry; ///< One entry function; empty: every public one.
   Target target;
-  int threads = 1;       ///< Of the compiled program.
-  std::string schedules; ///< Folder; empty: the installed one.
-  std::string workFolder; ///< For intermediate files; must exist.
-  std::string cacheFolder; ///< Of objects; empty: in the work folder.
+  int threads = 1;            ///< Of the compiled program.
+  std::string schedules;      ///< Folder; empty: the installed one.
+  std::string workFolder;     ///< For intermediate files; must exist.
+  std::string cacheFolder;    ///< Of objects; empty: in the work folder.
   double compileSeconds = 60; ///< Limit for one candidate.
   uint64_t compileBytes = 4ull << 30;
 };

@@ -23,8 +23,8 @@ struct CodegenOptions {
   /// Threads that parallel loops use; 1 makes code without OpenMP.
   int threads = 1;
   /// Schedules for dispatches, loaded into the program's context; null: every
-  /// dispatch becomes loops. A dispatch without `attune.config` gets the default
-  /// configuration of the first schedule that fits and compiles.
+  /// dispatch becomes loops. A dispatch without `attune.config` gets the
+  /// default configuration of the first schedule that fits and compiles.
   const ScheduleLibrary *library = nullptr;
   /// Plain loops at -O2 without contraction or reassociation, floating-point
   /// reductions accumulated in a wider type: what other code is compared with.
@@ -59,9 +59,9 @@ struct Toolchain {
 llvm::Error compileDispatches(Program &program, const CodegenOptions &options,
                               int64_t part, int64_t parts);
 
-/// Compiles an imported or dispatched program. `program` is consumed: its module
-/// is lowered in place. The library is written under a temporary name first.
-/// Errors are one line; what MLIR had to say is in the line.
+/// Compiles an imported or dispatched program. `program` is consumed: its
+/// module is lowered in place. The library is written under a temporary name
+/// first. Errors are one line; what MLIR had to say is in the line.
 llvm::Error compileProgram(Program &program, const CodegenOptions &options,
                            llvm::StringRef outputPath);
 

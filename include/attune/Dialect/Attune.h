@@ -37,10 +37,12 @@ inline constexpr llvm::StringLiteral config = "attune.config";
 /// On an argument of a dispatch function: every call passes a weight.
 inline constexpr llvm::StringLiteral constant = "attune.constant";
 /// On the module: the version of dispatch formation (integer).
-inline constexpr llvm::StringLiteral dispatchVersion = "attune.dispatch_version";
+inline constexpr llvm::StringLiteral dispatchVersion =
+    "attune.dispatch_version";
 /// On an entry function (unit).
 inline constexpr llvm::StringLiteral entry = "attune.entry";
-/// On an argument of a schedule: what is bound to it ("func", "root", "m", ...).
+/// On an argument of a schedule: what is bound to it ("func", "root", "m",
+/// ...).
 inline constexpr llvm::StringLiteral bind = "attune.bind";
 /// On an attune.dispatch: its number for hooks (integer).
 inline constexpr llvm::StringLiteral hook = "attune.hook";

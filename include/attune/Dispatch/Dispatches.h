@@ -19,8 +19,8 @@ namespace attune {
 /// have other dispatches under the same fingerprints' names.
 inline constexpr int64_t dispatchVersion = 1;
 
-/// Splits an imported (and cleaned-up) program in place. Every linalg op ends up
-/// in a dispatch together with what is fused with it; equal dispatches share
+/// Splits an imported (and cleaned-up) program in place. Every linalg op ends
+/// up in a dispatch together with what is fused with it; equal dispatches share
 /// one function. Entries on buffers are left as they are.
 llvm::Error formDispatches(Program &program);
 

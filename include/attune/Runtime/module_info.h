@@ -66,9 +66,10 @@ void attune_rt_end(int32_t dispatch);
 /* The address of output `index`, whose sizes are known only now; `sizes` is a
  * memref<?xi64>. */
 int64_t _mlir_ciface_attune_rt_output(int64_t index, AttuneDescriptor *sizes);
-/* Writes one input of a dispatch to $ATTUNE_CAPTURE/d<dispatch>.a<argument>.npy,
- * the first time it is seen. `buffer` is a row-major memref<*xT>; there is one
- * function for each T. Only libraries compiled for it call these. */
+/* Writes one input of a dispatch to
+ * $ATTUNE_CAPTURE/d<dispatch>.a<argument>.npy, the first time it is seen.
+ * `buffer` is a row-major memref<*xT>; there is one function for each T. Only
+ * libraries compiled for it call these. */
 typedef struct AttuneUnrankedDescriptor {
   int64_t rank;
   AttuneDescriptor *descriptor;

@@ -46,8 +46,8 @@ typedef enum AttuneType {
 /* A described tensor. Data need only be aligned to its element. Scalars are
  * tensors of rank 0. */
 typedef struct AttuneTensor {
-  void *data;      /* outputs: 0 asks the library to allocate */
-  int32_t type;    /* AttuneType */
+  void *data;   /* outputs: 0 asks the library to allocate */
+  int32_t type; /* AttuneType */
   int32_t rank;
   int64_t sizes[ATTUNE_MAX_RANK];
   int64_t strides[ATTUNE_MAX_RANK]; /* in elements */
@@ -55,8 +55,9 @@ typedef struct AttuneTensor {
 
 typedef struct AttuneProgram AttuneProgram;
 
-/* Called around every dispatch while set. `dispatch` is the place of its name in
- * "dispatches" of attune_signature. A program without hooks pays one test. */
+/* Called around every dispatch while set. `dispatch` is the place of its name
+ * in "dispatches" of attune_signature. A program without hooks pays one test.
+ */
 typedef struct AttuneHooks {
   void *user;
   void (*begin)(void *user, int32_t dispatch);
@@ -69,8 +70,8 @@ void attune_destroy(AttuneProgram *program);
 /* Runs an entry function. Outputs whose data is 0 are allocated by the library
  * and stay valid until attune_release; others must be row-major, have the
  * result's sizes, and not overlap an input. Inputs may have any strides, 0 and
- * negative ones too. After an error nothing is allocated, and what given outputs
- * hold is not defined. */
+ * negative ones too. After an error nothing is allocated, and what given
+ * outputs hold is not defined. */
 int attune_run(AttuneProgram *program, const char *entry,
                const AttuneTensor *inputs, int64_t inputCount,
                AttuneTensor *outputs, int64_t outputCount);
@@ -86,8 +87,9 @@ const char *attune_signature(void);
 void attune_set_hooks(AttuneProgram *program, const AttuneHooks *hooks);
 
 /* Every byte handed out as workspace is set to 0xFF first (NaN for floats), so
- * that a read of memory nobody wrote shows. Off by default. Switching it on puts
- * what the library remembers between runs (a random seed) back to the start. */
+ * that a read of memory nobody wrote shows. Off by default. Switching it on
+ * puts what the library remembers between runs (a random seed) back to the
+ * start. */
 void attune_set_checked(AttuneProgram *program, int on);
 
 #ifdef __cplusplus

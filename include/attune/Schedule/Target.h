@@ -21,12 +21,12 @@ struct Target {
   std::string triple;   ///< LLVM target triple.
   std::string cpu;      ///< LLVM CPU name, e.g. "znver4".
   std::string features; ///< LLVM feature string, e.g. "+avx2,+fma,-avx512f".
-  int64_t vectorBytes = 16;    ///< Bytes of the widest vector register used.
+  int64_t vectorBytes = 16;     ///< Bytes of the widest vector register used.
   int64_t vectorRegisters = 16; ///< Number of such registers.
-  int64_t cores = 1;           ///< Cores this process may use.
-  int64_t l1Bytes = 32 << 10;  ///< Data cache of one core.
-  int64_t l2Bytes = 512 << 10; ///< Cache of one core.
-  int64_t l3Bytes = 8 << 20;   ///< Cache that cores share.
+  int64_t cores = 1;            ///< Cores this process may use.
+  int64_t l1Bytes = 32 << 10;   ///< Data cache of one core.
+  int64_t l2Bytes = 512 << 10;  ///< Cache of one core.
+  int64_t l3Bytes = 8 << 20;    ///< Cache that cores share.
 
   /// This machine: LLVM's host detection, cache sizes from sysfs (getconf is
   /// wrong on some machines), cores from the affinity mask.

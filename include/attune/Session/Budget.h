@@ -18,8 +18,8 @@
 namespace attune {
 
 struct Budget {
-  std::string text = "default"; ///< As given.
-  double seconds = 600;         ///< Wall time of the whole session.
+  std::string text = "default";  ///< As given.
+  double seconds = 600;          ///< Wall time of the whole session.
   std::optional<int64_t> trials; ///< Of all dispatches; nothing: no limit.
 };
 

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// The one tuning loop: docs/architecture.md's picture in C++. It knows all other
-// rooms and holds no mechanism of its own.
+// The one tuning loop: docs/architecture.md's picture in C++. It knows all
+// other rooms and holds no mechanism of its own.
 
 #ifndef ATTUNE_SESSION_SESSION_H
 #define ATTUNE_SESSION_SESSION_H
