@@ -9,6 +9,7 @@
 #include "Impl.h"
 #include "Schema.h"
 #include "attune/Support/Error.h"
+#include "attune/Support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -278,7 +279,7 @@ static Expected<SessionInfo> readSession(const Statement &row) {
   info.uid = row.text(1);
   info.programHash = row.text(2);
   info.programName = row.text(3);
-  auto targetJSON = json::parse(row.text(4));
+  auto targetJSON = parseJson(row.text(4));
   if (!targetJSON)
     return targetJSON.takeError();
   auto target = targetFromJSON(*targetJSON);
@@ -311,8 +312,9 @@ Database::resumeSession(const SessionStart &start) {
     return error;
   std::optional<SessionInfo> found;
   std::string select = std::string(sessionSelect) +
-                       "WHERE s.ended_at IS NULL AND p.hash = ? AND s.command "
-                       "= ? AND s.seed = ? AND g.target = ? AND s.threads = ? "
+                       "WHERE (s.ended_at IS NULL OR s.status = 'interrupted') "
+                       "AND p.hash = ? AND s.command = ? AND s.seed = ? AND "
+                       "g.target = ? AND s.threads = ? "
                        "AND s.versions = ? ORDER BY s.id DESC";
   auto take = [&](Statement &row) -> Error {
     if (found || db::isOwnerAlive(row.text(15)))
@@ -331,7 +333,8 @@ Database::resumeSession(const SessionStart &start) {
     return error;
   if (!found)
     return found;
-  if (Error error = connection.run("UPDATE sessions SET owner = ? WHERE id = ?",
+  if (Error error = connection.run("UPDATE sessions SET owner = ?, ended_at = "
+                                   "NULL, status = '' WHERE id = ?",
                                    db::describeOwner(), found->id))
     return error;
   if (Error error = transaction.commit())
@@ -379,14 +382,9 @@ Error Database::recordDispatch(int64_t session, const DispatchKey &dispatch,
   auto id = db::internDispatch(connection, dispatch);
   if (!id)
     return id.takeError();
-  if (Error error = connection.run(
-          "INSERT INTO program_dispatches (program_id, dispatch_id, name, "
-          "count) SELECT program_id, ?, ?, ? FROM sessions WHERE id = ? "
-          "ON CONFLICT DO UPDATE SET count = excluded.count",
-          *id, name, count, session))
+  if (Error error =
+          db::insertProgramDispatch(connection, session, *id, name, count))
     return error;
-  if (sqlite3_changes(connection.getHandle()) == 0)
-    return makeError("{0}: there is no session {1}", impl->path, session);
   return transaction.commit();
 }
 
@@ -397,7 +395,7 @@ Error Database::recordEnvironment(int64_t session,
       session, impl->now(), db::toText(toJSON(environment)));
 }
 
-Error Database::record(int64_t session, const TrialRecord &record) {
+Expected<int64_t> Database::record(int64_t session, const TrialRecord &record) {
   if (Error error = db::validate(record.trial))
     return makeError("{0}: {1}", impl->path, toString(std::move(error)));
   const Connection &connection = *impl->connection;
@@ -418,5 +416,7 @@ Error Database::record(int64_t session, const TrialRecord &record) {
   Expected<bool> inserted = db::insertTrial(connection, row, record);
   if (!inserted)
     return inserted.takeError();
-  return transaction.commit();
+  if (Error error = transaction.commit())
+    return error;
+  return row.number;
 }

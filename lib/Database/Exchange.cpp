@@ -9,6 +9,7 @@
 
 #include "Impl.h"
 #include "attune/Support/Error.h"
+#include "attune/Support/Json.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace llvm;
@@ -17,7 +18,7 @@ using namespace attune::db;
 using namespace attune::sqlite;
 
 static constexpr StringLiteral formatName = "attune-trials";
-static constexpr int64_t formatVersion = 1;
+static constexpr int64_t formatVersion = 2;
 
 //===----------------------------------------------------------------------===//
 // Out
@@ -82,9 +83,31 @@ static json::Object sessionLine(const SessionInfo &info) {
   return object;
 }
 
+/// A session's profile, and how far it came with its dispatches.
+static Error exportProgress(const Connection &connection, LineSink sink) {
+  auto dispatch = [&](Statement &row) -> Error {
+    json::Object object{
+        {"kind", "sessionDispatch"},  {"session", row.text(0)},
+        {"fingerprint", row.text(2)}, {"sizes", row.text(3)},
+        {"name", row.text(4)},        {"seconds", row.real(5)},
+        {"calls", row.integer(6)},    {"schedules", row.text(7)}};
+    if (!row.isNull(1))
+      object["programSeconds"] = row.real(1);
+    if (!row.isNull(8))
+      object["endedAt"] = row.real(8);
+    return put(sink, std::move(object));
+  };
+  return connection.each(
+      "SELECT s.uid, s.program_seconds, d.fingerprint, d.sizes, u.name, "
+      "u.seconds, u.calls, u.schedules, u.ended_at FROM session_dispatches u "
+      "JOIN sessions s ON s.id = u.session_id JOIN dispatches d ON d.id = "
+      "u.dispatch_id ORDER BY s.id, u.name",
+      dispatch);
+}
+
 static Error exportTrials(const Connection &connection, LineSink sink) {
   auto environment = [&](Statement &row) -> Error {
-    Expected<json::Value> value = json::parse(row.text(2));
+    Expected<json::Value> value = parseJson(row.text(2));
     if (!value)
       return value.takeError();
     return put(sink, json::Object{{"kind", "environment"},
@@ -137,6 +160,8 @@ Error Database::exportLines(LineSink sink) const {
     for (const SessionInfo &info : *list)
       if (Error error = put(sink, sessionLine(info)))
         return error;
+    if (Error error = exportProgress(connection, sink))
+      return error;
     return exportTrials(connection, sink);
   };
   Error error = writeAll();
@@ -160,6 +185,7 @@ private:
   Error takeHeader(const json::Object &object);
   Error takeProgramDispatch(const json::Object &object);
   Error takeSession(const json::Object &object);
+  Error takeSessionDispatch(const json::Object &object);
   Error takeEnvironment(const json::Object &object);
   Error takeTrial(const json::Object &object);
   Expected<int64_t> findSession(const json::Object &object);
@@ -212,7 +238,7 @@ private:
 } // namespace
 
 Error Importer::take(StringRef line) {
-  Expected<json::Value> value = json::parse(line);
+  Expected<json::Value> value = parseJson(line);
   if (!value)
     return value.takeError();
   const json::Object *object = value->getAsObject();
@@ -244,6 +270,8 @@ Error Importer::take(StringRef line) {
     return takeProgramDispatch(*object);
   if (*kind == "session")
     return takeSession(*object);
+  if (*kind == "sessionDispatch")
+    return takeSessionDispatch(*object);
   if (*kind == "environment")
     return takeEnvironment(*object);
   if (*kind == "trial")
@@ -339,6 +367,37 @@ Expected<int64_t> Importer::findSession(const json::Object &object) {
     return makeError("no session '{0}' comes before this line", uid);
   sessions[uid] = **id;
   return **id;
+}
+
+Error Importer::takeSessionDispatch(const json::Object &object) {
+  Expected<int64_t> session = findSession(object);
+  if (!session)
+    return session.takeError();
+  Fields fields(object);
+  DispatchKey key{fields.text("fingerprint"), fields.text("sizes"), "", ""};
+  std::string name = fields.text("name"), schedules = fields.text("schedules");
+  double seconds = fields.real("seconds");
+  int64_t calls = fields.integer("calls");
+  std::optional<double> programSeconds, endedAt;
+  if (object.get("programSeconds"))
+    programSeconds = fields.real("programSeconds");
+  if (object.get("endedAt"))
+    endedAt = fields.real("endedAt");
+  if (Error error = fields.take())
+    return error;
+  auto dispatch = db::internDispatch(connection, key);
+  if (!dispatch)
+    return dispatch.takeError();
+  if (Error error = connection.run("UPDATE sessions SET program_seconds = ? "
+                                   "WHERE id = ? AND program_seconds IS NULL",
+                                   programSeconds, *session))
+    return error;
+  // Which trials it knew is of the other file: row numbers do not travel.
+  return connection.run(
+      "INSERT INTO session_dispatches (session_id, dispatch_id, name, seconds, "
+      "calls, schedules, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO "
+      "NOTHING",
+      *session, *dispatch, name, seconds, calls, schedules, endedAt);
 }
 
 Error Importer::takeEnvironment(const json::Object &object) {

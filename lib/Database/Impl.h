@@ -55,6 +55,11 @@ llvm::Expected<int64_t>
 internConfiguration(const sqlite::Connection &connection,
                     llvm::StringRef configuration, llvm::StringRef version);
 
+/// That a session's program has a dispatch (a row number).
+llvm::Error insertProgramDispatch(const sqlite::Connection &connection,
+                                  int64_t session, int64_t dispatch,
+                                  llvm::StringRef name, int64_t count);
+
 /// A row of `trials` to be written; false if (session, number) is there.
 struct TrialRow {
   int64_t session = 0;
@@ -78,6 +83,17 @@ inline constexpr char trialTables[] =
     "JOIN sessions s ON s.id = t.session_id";
 llvm::Expected<TrialRecord> readTrial(const sqlite::Statement &row,
                                       int firstColumn);
+
+/// Which trials of a dispatch count as those of others.
+struct Others {
+  int64_t exceptSession = 0; ///< No session has the number 0.
+  int64_t upToTrial = INT64_MAX;
+};
+llvm::Expected<StoredTrials>
+readTrials(const sqlite::Connection &connection, const DispatchKey &dispatch,
+           const Conditions &conditions,
+           const std::optional<llvm::StringMap<std::string>> &scheduleVersions,
+           Others others);
 
 /// This process, so that another can tell whether it lives: boot, process
 /// number, and when it started.

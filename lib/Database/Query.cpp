@@ -58,14 +58,16 @@ static bool skip(const Conditions &conditions, StringRef versions,
   return true;
 }
 
-Expected<StoredTrials> Database::trials(
-    const DispatchKey &dispatch, const Conditions &conditions,
-    const std::optional<StringMap<std::string>> &scheduleVersions) const {
+Expected<StoredTrials>
+db::readTrials(const Connection &connection, const DispatchKey &dispatch,
+               const Conditions &conditions,
+               const std::optional<StringMap<std::string>> &scheduleVersions,
+               Others others) {
   std::string select =
       std::string("SELECT ") + trialColumns +
       ", g.target, s.threads, s.versions, t.id FROM " + trialTables +
       " JOIN targets g ON g.id = s.target_id WHERE d.fingerprint = ? AND "
-      "d.sizes = ? ORDER BY t.id";
+      "d.sizes = ? AND t.session_id <> ? AND t.id <= ? ORDER BY t.id";
   std::string target = toText(toJSON(conditions.target));
   std::string versions = toText(conditions.versions);
   StoredTrials result;
@@ -74,7 +76,7 @@ Expected<StoredTrials> Database::trials(
       return Error::success();
     Expected<TrialRecord> record = readTrial(row, 0);
     if (!record)
-      return makeError("{0}: trial {1} is damaged: {2}", impl->path,
+      return makeError("{0}: trial {1} is damaged: {2}", connection.getPath(),
                        row.integer(trialColumnCount + 3),
                        toString(record.takeError()));
     if (scheduleVersions) {
@@ -88,10 +90,18 @@ Expected<StoredTrials> Database::trials(
     result.records.push_back(std::move(*record));
     return Error::success();
   };
-  if (Error error = impl->connection->each(select, take, dispatch.fingerprint,
-                                           dispatch.sizes))
+  if (Error error =
+          connection.each(select, take, dispatch.fingerprint, dispatch.sizes,
+                          others.exceptSession, others.upToTrial))
     return error;
   return result;
+}
+
+Expected<StoredTrials> Database::trials(
+    const DispatchKey &dispatch, const Conditions &conditions,
+    const std::optional<StringMap<std::string>> &scheduleVersions) const {
+  return db::readTrials(*impl->connection, dispatch, conditions,
+                        scheduleVersions, {});
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,6 +272,9 @@ static Error removeUnused(const Connection &connection) {
     if (Error error = connection.run(
             "DELETE FROM environments WHERE session_id = ?", session))
       return error;
+    if (Error error = connection.run(
+            "DELETE FROM session_dispatches WHERE session_id = ?", session))
+      return error;
     if (Error error =
             connection.run("DELETE FROM sessions WHERE id = ?", session))
       return error;
@@ -274,7 +287,8 @@ static Error removeUnused(const Connection &connection) {
       "DELETE FROM configurations WHERE id NOT IN (SELECT configuration_id "
       "FROM trials);"
       "DELETE FROM dispatches WHERE id NOT IN (SELECT dispatch_id FROM trials) "
-      "AND id NOT IN (SELECT dispatch_id FROM program_dispatches);");
+      "AND id NOT IN (SELECT dispatch_id FROM program_dispatches) "
+      "AND id NOT IN (SELECT dispatch_id FROM session_dispatches);");
 }
 
 Expected<int64_t> Database::prune(const PruneOptions &options) {

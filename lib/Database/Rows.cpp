@@ -6,6 +6,7 @@
 
 #include "Impl.h"
 #include "attune/Support/Error.h"
+#include "attune/Support/Json.h"
 
 using namespace llvm;
 using namespace attune;
@@ -20,7 +21,7 @@ std::string db::toText(const json::Value &value) {
   return formatv("{0}", value).str();
 }
 
-Expected<json::Value> db::fromText(StringRef text) { return json::parse(text); }
+Expected<json::Value> db::fromText(StringRef text) { return parseJson(text); }
 
 json::Value db::toJSON(const Versions &versions) {
   json::Object object;
@@ -34,7 +35,7 @@ std::string db::toText(const Versions &versions) {
 }
 
 Expected<Versions> db::versionsFromText(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
   Versions result;
@@ -49,7 +50,7 @@ std::string db::toText(const std::vector<double> &seconds) {
 }
 
 Expected<std::vector<double>> db::secondsFromText(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
   std::vector<double> result;
@@ -146,6 +147,21 @@ Expected<int64_t> db::internDispatch(const Connection &connection,
                  dispatch.fingerprint, dispatch.sizes);
 }
 
+Error db::insertProgramDispatch(const Connection &connection, int64_t session,
+                                int64_t dispatch, StringRef name,
+                                int64_t count) {
+  if (Error error = connection.run(
+          "INSERT INTO program_dispatches (program_id, dispatch_id, name, "
+          "count) SELECT program_id, ?, ?, ? FROM sessions WHERE id = ? "
+          "ON CONFLICT DO UPDATE SET count = excluded.count",
+          dispatch, name, count, session))
+    return error;
+  if (sqlite3_changes(connection.getHandle()) == 0)
+    return makeError("{0}: there is no session {1}", connection.getPath(),
+                     session);
+  return Error::success();
+}
+
 Expected<int64_t> db::internConfiguration(const Connection &connection,
                                           StringRef configuration,
                                           StringRef version) {
@@ -200,7 +216,7 @@ Expected<TrialRecord> db::readTrial(const Statement &row, int first) {
   TrialRecord record;
   record.dispatch = {row.text(first), row.text(first + 1), row.text(first + 2),
                      row.text(first + 3)};
-  Expected<json::Value> value = json::parse(row.text(first + 4));
+  Expected<json::Value> value = parseJson(row.text(first + 4));
   if (!value)
     return value.takeError();
   Expected<Configuration> configuration = configurationFromJSON(*value);

@@ -81,8 +81,28 @@ CREATE TABLE environments (
 CREATE INDEX environments_by_session ON environments (session_id);
 )sql";
 
+// What a session that was interrupted needs to go on as if it had not been:
+// the profile that decided the order of its dispatches, and what was known of a
+// dispatch (trials up to known_trial) when it turned to it.
+static constexpr StringLiteral versionTwo = R"sql(
+ALTER TABLE sessions ADD COLUMN program_seconds REAL;
+CREATE TABLE session_dispatches (
+  session_id INTEGER NOT NULL REFERENCES sessions (id),
+  dispatch_id INTEGER NOT NULL REFERENCES dispatches (id),
+  name TEXT NOT NULL,
+  seconds REAL NOT NULL,
+  calls INTEGER NOT NULL,
+  schedules TEXT NOT NULL DEFAULT '',
+  known_trial INTEGER,
+  settled_elsewhere INTEGER NOT NULL DEFAULT 0,
+  ended_at REAL,
+  PRIMARY KEY (session_id, dispatch_id)) WITHOUT ROWID;
+CREATE INDEX session_dispatches_by_dispatch
+  ON session_dispatches (dispatch_id);
+)sql";
+
 ArrayRef<StringLiteral> sqlite::migrations() {
-  static constexpr StringLiteral steps[] = {versionOne};
+  static constexpr StringLiteral steps[] = {versionOne, versionTwo};
   return steps;
 }
 

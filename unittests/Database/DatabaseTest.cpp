@@ -104,17 +104,17 @@ TEST_F(DatabaseTest, TimesThatAreNoTimesAreRefused) {
   for (double wrong : {0.0, -1.0, double(NAN), double(INFINITY)}) {
     TrialRecord record = makeRecord(1);
     record.trial.seconds[1] = wrong;
-    EXPECT_THAT(messageOf(database.record(session, record)),
+    EXPECT_THAT(messageOf(database.record(session, record).takeError()),
                 HasSubstr("times are finite and positive"));
   }
   TrialRecord none = makeRecord(1);
   none.trial.seconds.clear();
   none.trial.baselineSeconds.clear();
-  EXPECT_THAT(messageOf(database.record(session, none)),
+  EXPECT_THAT(messageOf(database.record(session, none).takeError()),
               HasSubstr("is ok but has no times"));
   TrialRecord unpaired = makeRecord(1);
   unpaired.trial.baselineSeconds.pop_back();
-  EXPECT_THAT(messageOf(database.record(session, unpaired)),
+  EXPECT_THAT(messageOf(database.record(session, unpaired).takeError()),
               HasSubstr("3 times and 2 of the baseline"));
   EXPECT_EQ(cantFail(database.summarize()).trials, 0);
 }
@@ -142,7 +142,7 @@ TEST_F(DatabaseTest, DetailIsBoundedAndMadeText) {
 
 TEST_F(DatabaseTest, UnknownSessionIsAnError) {
   Database database = open();
-  EXPECT_THAT(messageOf(database.record(7, makeRecord(1))),
+  EXPECT_THAT(messageOf(database.record(7, makeRecord(1)).takeError()),
               HasSubstr("there is no session 7"));
   EXPECT_THAT(messageOf(database.endSession(7, "")),
               HasSubstr("there is no session 7"));

@@ -59,8 +59,8 @@ std::string recordUntilError(Database &database, int64_t session) {
   record.trial.outcome = Outcome::CompileError;
   record.trial.detail = std::string(1000, 'x');
   for (int64_t i = 0; i < 10000; ++i)
-    if (Error error = database.record(session, record))
-      return std::to_string(i) + ": " + toString(std::move(error));
+    if (auto number = database.record(session, record); !number)
+      return std::to_string(i) + ": " + toString(number.takeError());
   return "no error";
 }
 
@@ -150,7 +150,7 @@ TEST_F(DatabaseTest, FolderWithoutPermissionIsSaid) {
 TEST_F(DatabaseTest, WriteThroughAReaderIsAnError) {
   fill(1);
   Database database = open(OpenMode::Read);
-  EXPECT_THAT(toString(database.record(1, makeRecord(2))),
+  EXPECT_THAT(toString(database.record(1, makeRecord(2)).takeError()),
               HasSubstr("cannot be written"));
 }
 
@@ -177,7 +177,7 @@ TEST_F(DatabaseTest, LockedFileStopsAWriter) {
   auto holder =
       cantFail(sqlite::Connection::open(path, SQLITE_OPEN_READWRITE, 1));
   cantFail(holder->run("BEGIN IMMEDIATE"));
-  EXPECT_THAT(toString(database.record(1, makeRecord(2))),
+  EXPECT_THAT(toString(database.record(1, makeRecord(2)).takeError()),
               HasSubstr("locked by another process for more than 0.1"));
   cantFail(holder->run("COMMIT"));
   cantFail(database.record(1, makeRecord(2)));

@@ -77,6 +77,19 @@ struct SessionInfo : SessionStart {
   double spentSeconds = 0; ///< Sum of the trials' wallSeconds.
 };
 
+/// What a session measured of the untuned program, kept so that it goes on with
+/// the same dispatches in the same order.
+struct SessionProfile {
+  struct Dispatch {
+    DispatchKey key;
+    std::string name;
+    double seconds = 0; ///< Of all its calls in one run of the program.
+    int64_t calls = 0;
+  };
+  double programSeconds = 0; ///< Of one run, all entries.
+  std::vector<Dispatch> dispatches;
+};
+
 /// Why a trial was made.
 enum class Phase {
   Search, ///< To find something better.
@@ -105,6 +118,17 @@ struct StoredTrials {
   /// `3 trials not reused: 2 of another compiler, 1 of a schedule that
   /// changed`; empty if all were.
   std::string describeSkipped() const;
+};
+
+/// What is known of a dispatch when a session turns to it.
+struct DispatchHistory {
+  /// Of other sessions, as it was when this one first turned to the dispatch.
+  StoredTrials earlier;
+  /// Of this session, before it was interrupted; in order, both phases.
+  std::vector<TrialRecord> own;
+  /// A session of another program tuned it to its end under these conditions,
+  /// and none of this program did.
+  bool settledElsewhere = false;
 };
 
 /// What a file holds, for `attune db show`.
@@ -154,7 +178,8 @@ public:
   llvm::Expected<int64_t> beginSession(const SessionStart &start);
 
   /// Takes over the newest session of this program, command and seed that
-  /// neither ended nor belongs to a living process. Nothing: begin one.
+  /// neither ended nor belongs to a living process; one that was interrupted
+  /// (its status) has not ended. Nothing: begin one.
   llvm::Expected<std::optional<SessionInfo>>
   resumeSession(const SessionStart &start);
 
@@ -168,12 +193,28 @@ public:
   llvm::Error recordEnvironment(int64_t session,
                                 const Environment &environment);
 
+  /// Replaces what was there, and records every dispatch of the program.
+  llvm::Error recordProfile(int64_t session, const SessionProfile &profile);
+  /// Nothing if the session has none yet.
+  llvm::Expected<std::optional<SessionProfile>>
+  sessionProfile(int64_t session) const;
+
+  /// A session turns to a dispatch: what is known of it. Called again by the
+  /// same session, after it was interrupted, it gives the same `earlier`.
+  llvm::Expected<DispatchHistory>
+  openDispatch(int64_t session, const DispatchKey &dispatch,
+               const Conditions &conditions,
+               const llvm::StringMap<std::string> &scheduleVersions);
+  /// The session is done with it: its search came to an end.
+  llvm::Error closeDispatch(int64_t session, const DispatchKey &dispatch);
+
   //===-- Trials ----------------------------------------------------------===//
 
   /// When this returns success the trial survives a crash of this process and
   /// of the machine. An ok trial has times, all finite and positive; anything
-  /// else is an error here. `detail` is cut at 64 KiB.
-  llvm::Error record(int64_t session, const TrialRecord &record);
+  /// else is an error here. `detail` is cut at 64 KiB. Gives the trial's number
+  /// in its session, from 1.
+  llvm::Expected<int64_t> record(int64_t session, const TrialRecord &record);
 
   /// What is known of a dispatch under these conditions, from all sessions and
   /// programs. `scheduleVersions` are today's; a schedule that is not in it, or
