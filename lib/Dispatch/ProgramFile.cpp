@@ -67,6 +67,9 @@ static llvm::Expected<EntrySignature> readSignature(func::FuncOp func) {
   if (auto updates = func->getAttrOfType<DenseI64ArrayAttr>(updatesName)) {
     entry.onBuffers = true;
     for (int64_t argument : updates.asArrayRef()) {
+      if (argument < 0 || argument >= int64_t(entry.inputs.size()))
+        return makeError("@{0} updates its argument {1} and has {2}",
+                         entry.name, argument, entry.inputs.size());
       entry.outputs.push_back(entry.inputs[argument]);
       entry.outputs.back().updates = argument;
     }

@@ -7,6 +7,7 @@
 #include "attune/Import/Weights.h"
 
 #include "attune/Support/Error.h"
+#include "attune/Support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Endian.h"
@@ -146,7 +147,7 @@ static Expected<llvm::json::Array> readTable(StringRef file, StringRef path) {
   uint64_t length = llvm::support::endian::read64le(file.end() - trailer);
   if (length > file.size() - trailer)
     return damaged("its table is longer than the file");
-  auto json = llvm::json::parse(file.drop_back(trailer).take_back(length));
+  auto json = parseJson(file.drop_back(trailer).take_back(length));
   if (!json)
     return damaged(llvm::toString(json.takeError()));
   llvm::json::Object *object = json->getAsObject();
@@ -184,6 +185,12 @@ Expected<WeightStore> WeightStore::map(StringRef path) {
     auto parsed = tensorTypeFromString(*type);
     if (!parsed)
       return parsed.takeError();
+    // Compiled code reads as many bytes as the type has.
+    auto count = checkedElementCount(parsed->shape, byteWidth(parsed->type));
+    if (!count || *count * byteWidth(parsed->type) != *bytes)
+      return makeError("{0}: weight {1} of its table has {2} bytes and is a "
+                       "{3}; import the program again",
+                       path, store.size(), *bytes, *type);
     Entry entry;
     entry.weight = {std::move(*parsed), hash->str(), uint64_t(*offset),
                     object->getBoolean("generated").value_or(false)};

@@ -7,6 +7,7 @@
 #include "attune/Measure/Library.h"
 
 #include "attune/Support/Error.h"
+#include "attune/Support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include <dlfcn.h>
@@ -36,7 +37,7 @@ static Error readTypes(const json::Array *array, std::vector<TensorType> &out) {
 }
 
 Expected<Signature> attune::signatureFromJSON(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
   const json::Object *object = value->getAsObject();
@@ -100,6 +101,11 @@ struct Library::Functions {
   decltype(&attune_signature) signature;
   decltype(&attune_set_hooks) setHooks;
   decltype(&attune_set_checked) setChecked;
+  decltype(&attune_recorder_create) createRecorder;
+  decltype(&attune_recorder_destroy) destroyRecorder;
+  decltype(&attune_recorder_hooks) recorderHooks;
+  decltype(&attune_recorder_take) takeEvents;
+  decltype(&attune_perf_counters) perfCounters;
 };
 
 template <typename Function>
@@ -139,6 +145,11 @@ Expected<std::unique_ptr<Library>> Library::open(StringRef path) {
   find("attune_signature", f.signature);
   find("attune_set_hooks", f.setHooks);
   find("attune_set_checked", f.setChecked);
+  find("attune_recorder_create", f.createRecorder);
+  find("attune_recorder_destroy", f.destroyRecorder);
+  find("attune_recorder_hooks", f.recorderHooks);
+  find("attune_recorder_take", f.takeEvents);
+  find("attune_perf_counters", f.perfCounters);
   if (missing)
     return makeError("cannot load {0}: {1}", path,
                      llvm::toString(std::move(missing)));
@@ -179,4 +190,50 @@ void Library::release(AttuneTensor &output) {
 void Library::setChecked(bool on) { functions->setChecked(program, on); }
 void Library::setHooks(const AttuneHooks *hooks) {
   functions->setHooks(program, hooks);
+}
+
+//===----------------------------------------------------------------------===//
+// Recorder
+//===----------------------------------------------------------------------===//
+
+Expected<Recorder> Library::createRecorder(int64_t eventsPerThread,
+                                           Counters counters) {
+  AttuneRecorderOptions options = {};
+  options.eventsPerThread = eventsPerThread;
+  if (counters == Counters::Hardware)
+    options.counters = functions->perfCounters();
+  Recorder recorder;
+  recorder.destroyIt = functions->destroyRecorder;
+  recorder.hooksOf = functions->recorderHooks;
+  recorder.takeFrom = functions->takeEvents;
+  if (functions->createRecorder(&options, &recorder.recorder))
+    return makeError("recording dispatches: {0}", functions->error(nullptr));
+  return recorder;
+}
+
+Recorder::Recorder(Recorder &&other) noexcept
+    : recorder(std::exchange(other.recorder, nullptr)),
+      destroyIt(other.destroyIt), hooksOf(other.hooksOf),
+      takeFrom(other.takeFrom) {}
+
+Recorder::~Recorder() {
+  if (recorder)
+    destroyIt(recorder);
+}
+
+const AttuneHooks *Recorder::hooks() const { return hooksOf(recorder); }
+
+std::vector<AttuneEvent> Recorder::take(int64_t &lost) {
+  constexpr int64_t step = 4096;
+  std::vector<AttuneEvent> events;
+  lost = 0;
+  for (int64_t count = step; count == step;) {
+    size_t old = events.size();
+    events.resize(old + step);
+    int64_t missing = 0;
+    count = takeFrom(recorder, events.data() + old, step, &missing);
+    lost += missing;
+    events.resize(old + count);
+  }
+  return events;
 }

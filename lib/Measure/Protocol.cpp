@@ -7,6 +7,7 @@
 #include "attune/Measure/Protocol.h"
 
 #include "attune/Support/Error.h"
+#include "attune/Support/Json.h"
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -26,33 +27,8 @@ std::string attune::formatMessage(json::Object message) {
   return llvm::formatv("{0}\n", json::Value(std::move(message))).str();
 }
 
-/// llvm::json parses by recursion; a line of brackets would end the stack.
-static bool isNestedTooDeep(StringRef text) {
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (inString) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        inString = false;
-    } else if (c == '"') {
-      inString = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > 64)
-        return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 Expected<json::Object> attune::parseMessage(StringRef line) {
-  if (isNestedTooDeep(line))
-    return makeError("not a message: nested too deep");
-  Expected<json::Value> value = json::parse(line);
+  Expected<json::Value> value = parseJson(line);
   if (!value) {
     llvm::consumeError(value.takeError());
     return makeError("not a message: '{0}'", line.take_front(80));

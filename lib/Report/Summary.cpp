@@ -9,6 +9,7 @@
 #include "attune/Report/Report.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
+#include "attune/Support/Json.h"
 #include <cmath>
 
 using namespace llvm;
@@ -258,7 +259,7 @@ Expected<SessionReport> attune::readSummary(StringRef path) {
   Expected<std::string> text = readFile(path);
   if (!text)
     return text.takeError();
-  Expected<json::Value> value = json::parse(*text);
+  Expected<json::Value> value = parseJson(*text);
   if (!value)
     return makeError("{0}: {1}", path, llvm::toString(value.takeError()));
   const json::Object *object = value->getAsObject();

@@ -7,6 +7,7 @@
 #include "attune/Space/FromJSON.h"
 
 #include "attune/Support/Error.h"
+#include "attune/Support/Json.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -243,7 +244,7 @@ llvm::Error Reader::readConstraints(const json::Object &object) {
 }
 
 llvm::Expected<Space> Reader::read() {
-  auto parsed = json::parse(text);
+  auto parsed = parseJson(text);
   if (!parsed)
     return makeError("{0}: not JSON: {1}", path,
                      llvm::toString(parsed.takeError()));

@@ -114,6 +114,19 @@ TEST(Weights, CutOffOrForeignFilesAreRefused) {
             std::string::npos);
 }
 
+// Compiled code reads as many bytes as the type says.
+TEST(Weights, AWeightSmallerThanItsTypeIsRefused) {
+  TemporaryFile file;
+  std::string table = R"({"version":1,"weights":[{"type":"1000xf32",)"
+                      R"("hash":"00","offset":0,"bytes":8}]})";
+  std::string length(8, '\0');
+  length[0] = char(table.size());
+  write(file.path, "12345678" + table + length + "ATTUNEW1");
+  EXPECT_NE(failureOf(file.path).find("has 8 bytes and is a 1000xf32"),
+            std::string::npos)
+      << failureOf(file.path);
+}
+
 TEST(Weights, WritingWhereThereIsNoFolderNamesThePath) {
   llvm::Error error = WeightStore().write("/nowhere/at/all/weights.bin");
   ASSERT_TRUE(bool(error));

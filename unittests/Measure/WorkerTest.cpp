@@ -9,6 +9,7 @@
 
 #include "attune/Measure/Worker.h"
 
+#include "Faults.h"
 #include "attune/Support/Clock.h"
 #include "attune/Support/Interrupt.h"
 #include "gmock/gmock.h"
@@ -88,37 +89,120 @@ TEST(Worker, ADeadWorkerIsReplaced) {
   EXPECT_EQ(worker.getStartCount(), 2u);
 }
 
-TEST(Worker, KilledInTheMiddleOfAJobItIsTriedAgain) {
+FAULT_TEST(Worker, KilledInTheMiddleOfAJobItIsTriedAgain, "Workers",
+           "worker killed in the middle of a job",
+           "kill -9 during the first try of a job", "ok",
+           "nothing: the job is done again") {
   TemporaryFolder folder = llvm::cantFail(TemporaryFolder::create());
   std::string marker = folder.file("second");
   WorkerProcess worker(script("job; if [ -e " + marker +
                               " ]; then ok; else > " + marker +
                               "; kill -9 $$; fi"));
-  EXPECT_EQ(call(worker).outcome, Outcome::Ok);
+  JobResult result = call(worker);
+  EXPECT_EQ(result.reason, "");
+  expectFault(toString(result.outcome), "nothing: the job is done again");
   EXPECT_EQ(worker.getStartCount(), 2u);
 }
 
-TEST(Worker, KilledTwiceIsAnOutcome) {
+FAULT_TEST(
+    Worker, KilledTwiceIsAnOutcome, "Workers",
+    "worker killed in every try of a job",
+    "kill -9 during both tries, as the kernel does when memory ends",
+    "outOfMemory",
+    "killed from outside, twice; the machine may have run out of memory") {
   WorkerProcess worker(script("job; kill -9 $$"));
   JobResult result = call(worker);
-  EXPECT_EQ(result.outcome, Outcome::OutOfMemory);
-  EXPECT_THAT(result.reason, HasSubstr("killed from outside"));
+  expectFault(toString(result.outcome), result.reason);
   EXPECT_EQ(worker.getStartCount(), 2u);
 }
 
-TEST(Worker, ThePhaseNamesTheOutcome) {
+FAULT_TEST(Worker, ThePhaseNamesTheOutcome, "Compile jobs",
+           "the compiler crashes",
+           "a compile worker prints a line and dies of SIGSEGV", "compileError",
+           "SIGSEGV (Segmentation fault): bad things") {
   WorkerProcess crashing(
       script("job; echo bad things >&2; kill -SEGV $$", JobPhase::Compile));
   JobResult result = call(crashing);
-  EXPECT_EQ(result.outcome, Outcome::CompileError);
-  EXPECT_EQ(result.reason, "SIGSEGV (Segmentation fault): bad things");
+  expectFault(toString(result.outcome), result.reason);
   EXPECT_EQ(result.detail, "bad things\n");
+}
+
+FAULT_TEST(Worker, ACompilerThatHangs, "Compile jobs", "the compiler hangs",
+           "a compile worker that sleeps", "compileTimeout",
+           "no end within 0.2 s") {
   Limits limits;
   limits.wallSeconds = 0.2;
   WorkerProcess hanging(script("job; sleep 1000", JobPhase::Compile));
-  EXPECT_EQ(call(hanging, limits).outcome, Outcome::CompileTimeout);
-  WorkerProcess slow(script("job; sleep 1000", JobPhase::Run));
-  EXPECT_EQ(call(slow, limits).outcome, Outcome::RunTimeout);
+  JobResult result = call(hanging, limits);
+  expectFault(toString(result.outcome), result.reason);
+}
+
+FAULT_TEST(Worker, ACompilerThatTakesAllMemory, "Compile jobs",
+           "the compiler uses endless memory",
+           "a compile worker whose variable grows", "outOfMemory",
+           "used more than 105 MB of memory") {
+  Limits limits;
+  limits.memoryBytes = 100 << 20;
+  WorkerProcess growing(
+      script("job; x=xxxxxxxx; while :; do x=$x$x; done", JobPhase::Compile));
+  JobResult result = call(growing, limits);
+  expectFault(toString(result.outcome), result.reason);
+}
+
+FAULT_TEST(Worker, AnotherProtocolVersion, "Workers",
+           "a worker of another version", "a hello of protocol version 2",
+           "error",
+           "...: cannot be used as a worker: a message of protocol version 2; "
+           "this is version 1") {
+  WorkerOptions options;
+  options.arguments = {"/bin/sh", "-c",
+                       R"(echo '{"version":2,"kind":"hello"}' >&4; sleep 10)"};
+  expectFault("error", startError(options));
+}
+
+FAULT_TEST(
+    Worker, AnAnswerOfAnotherVersion, "Workers", "an answer of another version",
+    "an answer of protocol version 2", "crash",
+    "damaged answer: a message of protocol version 2; this is version 1") {
+  WorkerProcess worker(script("job; echo '{\"version\":2}' >&4; sleep 10"));
+  JobResult result = call(worker);
+  expectFault(toString(result.outcome), result.reason);
+}
+
+FAULT_TEST(Worker, GarbageForAnAnswer, "Workers", "garbage for an answer",
+           "a line that is no JSON", "crash",
+           "damaged answer: not a message: 'garbage'") {
+  WorkerProcess worker(script("job; echo garbage >&4; sleep 10"));
+  JobResult result = call(worker);
+  expectFault(toString(result.outcome), result.reason);
+}
+
+FAULT_TEST(Worker, ShortWrites, "Workers", "short writes",
+           "an answer in pieces of one byte", "ok",
+           "nothing: the pieces are put together") {
+  WorkerProcess worker(
+      script(R"(job; answer="{\"version\":1,\"id\":$id,\"outcome\":\"ok\"}";
+      for ((i = 0; i < ${#answer}; ++i)); do printf %s "${answer:i:1}" >&4; done; echo >&4; job)"));
+  JobResult result = call(worker);
+  EXPECT_EQ(result.reason, "");
+  expectFault(toString(result.outcome), "nothing: the pieces are put together");
+}
+
+FAULT_TEST(Worker, MissingProgram, "Workers", "attune-runner is missing",
+           "a path that does not exist", "error",
+           "/no/such/attune-runner: cannot start: No such file or directory") {
+  WorkerOptions options;
+  options.arguments = {"/no/such/attune-runner"};
+  expectFault("error", startError(options));
+}
+
+FAULT_TEST(
+    Worker, DiesAtItsStart, "Workers", "the worker dies at its start",
+    "a library of it is missing", "error",
+    "...: cannot be used as a worker: exit status 127: libLLVM.so not found") {
+  WorkerOptions options;
+  options.arguments = {"/bin/sh", "-c", "echo libLLVM.so not found; exit 127"};
+  expectFault("error", startError(options));
 }
 
 TEST(Worker, DamagedAnswers) {
@@ -139,15 +223,19 @@ TEST(Worker, DamagedAnswers) {
             "an answer without an outcome");
 }
 
-TEST(Worker, HalfALine) {
+FAULT_TEST(Worker, HalfALine, "Workers", "half a line",
+           "the worker ends in the middle of its answer", "crash",
+           "ended in the middle of its answer (exit status 0)") {
   WorkerProcess worker(script("job; printf '{\"version\":1,' >&4; exit 0"));
-  EXPECT_EQ(call(worker).reason,
-            "ended in the middle of its answer (exit status 0)");
+  JobResult result = call(worker);
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST(Worker, AnEndlessLine) {
+FAULT_TEST(Worker, AnEndlessLine, "Workers", "an answer without end",
+           "a line over 64 MiB", "crash", "answered with an endless line") {
   WorkerProcess worker(script("job; exec cat /dev/zero >&4"));
-  EXPECT_EQ(call(worker).reason, "answered with an endless line");
+  JobResult result = call(worker);
+  expectFault(toString(result.outcome), result.reason);
 }
 
 TEST(Worker, AnErrorAnswerIsAnError) {
@@ -160,19 +248,6 @@ TEST(Worker, AnErrorAnswerIsAnError) {
 
 TEST(Worker, WhatCannotStartSaysWhy) {
   WorkerOptions options;
-  options.arguments = {"/no/such/attune-runner"};
-  EXPECT_EQ(startError(options),
-            "/no/such/attune-runner: cannot start: No such "
-            "file or directory");
-  options.arguments = {"/bin/sh", "-c", "echo libLLVM.so not found; exit 127"};
-  EXPECT_EQ(startError(options),
-            "/bin/sh: cannot be used as a worker: exit status 127: libLLVM.so "
-            "not found");
-  options.arguments = {"/bin/sh", "-c",
-                       R"(echo '{"version":2,"kind":"hello"}' >&4; sleep 10)"};
-  EXPECT_EQ(startError(options),
-            "/bin/sh: cannot be used as a worker: a message of protocol "
-            "version 2; this is version 1");
   options.arguments = {"/bin/sleep", "100"};
   options.startSeconds = 0.2;
   EXPECT_THAT(startError(options), HasSubstr("no answer within"));
@@ -261,7 +336,8 @@ TEST(Protocol, MessagesAreLinesAndComeBack) {
 }
 
 TEST(Protocol, DeepNestingIsRefusedBeforeParsing) {
-  EXPECT_THAT(parseError(std::string(10'000'000, '[')), HasSubstr("too deep"));
+  EXPECT_THAT(parseError(std::string(10'000'000, '[')),
+              HasSubstr("not a message"));
   std::string quoted =
       R"({"version":1,"x":"\"[[)" + std::string(100, '{') + R"(\\"})";
   EXPECT_EQ(parseError(quoted), "");

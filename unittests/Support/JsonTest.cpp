@@ -1,0 +1,43 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "attune/Support/Json.h"
+
+#include "gtest/gtest.h"
+#include <string>
+
+using namespace attune;
+
+static std::string nested(size_t depth) {
+  return std::string(depth, '[') + std::string(depth, ']');
+}
+
+TEST(Json, readsWhatIsNestedAsDeepAsAllowed) {
+  auto value = parseJson(nested(64));
+  ASSERT_TRUE(bool(value)) << llvm::toString(value.takeError());
+}
+
+TEST(Json, bracketsWithoutEndAreAnErrorNotTheEndOfTheStack) {
+  for (const std::string &text :
+       {nested(65), std::string(10'000'000, '['), std::string(1000, '{')}) {
+    auto value = parseJson(text);
+    ASSERT_FALSE(bool(value));
+    EXPECT_EQ(llvm::toString(value.takeError()), "nested more than 64 deep");
+  }
+}
+
+TEST(Json, bracketsInTextsDoNotCount) {
+  std::string text = "[\"\\\"" + std::string(100, '[') + "\"]";
+  auto value = parseJson(text);
+  ASSERT_TRUE(bool(value)) << llvm::toString(value.takeError());
+  EXPECT_EQ(value->getAsArray()->front().getAsString()->size(), 101u);
+}
+
+TEST(Json, saysWhereTextIsNoJson) {
+  auto value = parseJson("{\n  broken");
+  ASSERT_FALSE(bool(value));
+  EXPECT_NE(llvm::toString(value.takeError()).find("2:3"), std::string::npos);
+}
