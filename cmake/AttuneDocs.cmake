@@ -32,10 +32,16 @@ add_custom_command(OUTPUT ${folder}/dialect.md
     -DOUTPUT=${folder}/dialect.md -P ${CMAKE_CURRENT_LIST_FILE}
   DEPENDS ${definitions} ${CMAKE_CURRENT_LIST_FILE})
 add_custom_target(attune-docs ALL DEPENDS ${folder}/dialect.md)
-# What ./dev docs does.
+# docs/reliability.md is written from the tests (unittests/Faults.h).
+set(reliability ${CMAKE_SOURCE_DIR}/.venv/bin/python ${CMAKE_SOURCE_DIR}/tools/dev/reliability.py
+  --build=${CMAKE_BINARY_DIR})
+# What ./dev docs does, when everything is built.
 add_custom_target(attune-update-docs DEPENDS ${folder}/dialect.md
-  COMMAND ${CMAKE_COMMAND} -E copy ${folder}/dialect.md ${CMAKE_SOURCE_DIR}/docs/dialect.md)
+  COMMAND ${CMAKE_COMMAND} -E copy ${folder}/dialect.md ${CMAKE_SOURCE_DIR}/docs/dialect.md
+  COMMAND ${reliability})
 if(BUILD_TESTING)
   add_test(NAME docs.dialect
     COMMAND ${CMAKE_COMMAND} -E compare_files ${folder}/dialect.md ${CMAKE_SOURCE_DIR}/docs/dialect.md)
+  add_test(NAME docs.reliability COMMAND ${reliability} --check)
+  set_tests_properties(docs.reliability PROPERTIES TIMEOUT 60)
 endif()

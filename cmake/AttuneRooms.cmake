@@ -58,6 +58,7 @@ function(attune_unittest NAME)
   add_executable(Attune${NAME}Tests ${SOURCES})
   target_link_libraries(Attune${NAME}Tests PRIVATE Attune${NAME} ${R_LINK}
     GTest::gtest_main GTest::gmock)
+  target_include_directories(Attune${NAME}Tests PRIVATE ${CMAKE_SOURCE_DIR}/unittests)
   target_compile_definitions(Attune${NAME}Tests PRIVATE
     ATTUNE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" ATTUNE_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(R_MLIR)

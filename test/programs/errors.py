@@ -20,6 +20,7 @@ import uuid
 
 import numpy as np
 
+from faults import fault, list_faults
 from programs import Failed, check_clear_error, succeed
 from suites import EXAMPLES, ROOT
 
@@ -242,6 +243,8 @@ def mounted(bench, options):
         subprocess.run(["umount", "-l", place], check=True)
 
 
+@fault("Disk", "read-only file system", "results go to a tmpfs mounted read-only",
+       "error", "...: Read-only file system")
 @test
 def no_permission_to_write(bench):
     with mounted(bench, "ro") as place:
@@ -250,6 +253,8 @@ def no_permission_to_write(bench):
         bench.fails(r"mounted/y0\.npy.*(?i:read-only)", *ENCODE, "--input=random", f"--output=@{place / 'y0.npy'}")
 
 
+@fault("Disk", "full disk", "results go to a file system of 8 KiB",
+       "error", "...: No space left on device")
 @test
 def disk_full(bench):
     with mounted(bench, "size=8k") as place:
@@ -264,6 +269,8 @@ def disk_full(bench):
 
 # --- tools, signals -----------------------------------------------------------
 
+@fault("Command line", "attune-runner is missing", "the main program alone is copied elsewhere",
+       "error", "...not found...")
 @test
 def runner_missing(bench):
     """Only the main program was copied to another machine."""
@@ -295,6 +302,8 @@ def nothing_half_written(bench):
         raise Failed(f"half-written files: {left}")
 
 
+@fault("Session", "Ctrl-C once", "SIGINT while candidates are measured",
+       "error", "...interrupted...")
 @test
 def interrupted_while_tuning(bench):
     process = start_tuning(bench)
@@ -319,6 +328,8 @@ def terminated_while_tuning(bench):
     nothing_half_written(bench)
 
 
+@fault("Session", "the tuner is killed", "kill -9 while candidates are measured, then the same command",
+       "goes on", "nothing; the trials so far are used again")
 @test
 def killed_while_tuning(bench):
     """Nothing outlives a tuner that could not say goodbye, and the same command goes on."""
@@ -347,6 +358,8 @@ def interrupted_while_compiling(bench):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if "--list-faults" in sys.argv:
+        return list_faults()
     parser.add_argument("--attune", type=pathlib.Path, required=True)
     parser.add_argument("--filter", default="")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "programs" / "errors")

@@ -7,6 +7,7 @@
 // Programs that behave in every way a candidate can, compiled from a few lines
 // of C, run by the real attune-runner.
 
+#include "Faults.h"
 #include "Programs.h"
 
 #include "attune/Support/Interrupt.h"
@@ -104,6 +105,59 @@ TEST_F(MeasureTest, RunWritesResultsAndTimesDispatches) {
             llvm::cantFail(readNpy(job.references[0])).bytes);
 }
 
+TEST_F(MeasureTest, RunWritesTheEventsOfDispatches) {
+  RunJob run;
+  run.library = library("if (hooks.begin) { hooks.begin(hooks.user, 1); "
+                        "hooks.end(hooks.user, 1); }" +
+                        std::string(good));
+  run.inputs = job.inputs;
+  run.repetitions = 3;
+  run.hooks = true;
+  run.events = folder.file("events.jsonl");
+  llvm::cantFail(executor.run(run, limits));
+  std::string text = llvm::cantFail(readFile(run.events));
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(text).trim().split(lines, '\n');
+  ASSERT_THAT(lines, SizeIs(4)) << "run and dispatch, twice";
+  double runBegin = 0, begin = 0;
+  auto whole = llvm::cantFail(llvm::json::parse(lines[0]));
+  auto part = llvm::cantFail(llvm::json::parse(lines[1]));
+  EXPECT_EQ(whole.getAsObject()->getInteger("dispatch"), -1);
+  EXPECT_EQ(part.getAsObject()->getInteger("dispatch"), 1);
+  runBegin = *whole.getAsObject()->getNumber("beginSeconds");
+  begin = *part.getAsObject()->getNumber("beginSeconds");
+  EXPECT_GE(begin, runBegin);
+  EXPECT_LE(*part.getAsObject()->getNumber("endSeconds"),
+            *whole.getAsObject()->getNumber("endSeconds"));
+}
+
+TEST_F(MeasureTest, MoreEventsThanThereIsPlaceForAreAllCounted) {
+  RunJob run;
+  run.library = library("for (int d = 0; hooks.begin && d < 50000; ++d) { "
+                        "hooks.begin(hooks.user, 0); hooks.end(hooks.user, 0); "
+                        "}" +
+                        std::string(good));
+  run.inputs = job.inputs;
+  run.repetitions = 2;
+  run.hooks = true;
+  RunResult result = llvm::cantFail(executor.run(run, limits));
+  EXPECT_THAT(result.seconds, SizeIs(2));
+  EXPECT_EQ(result.dispatchCalls, (std::vector<double>{50000, 0}));
+}
+
+TEST_F(MeasureTest, CountersThatTheMachineLacksAreAnError) {
+  RunJob run;
+  run.library = library(good);
+  run.inputs = job.inputs;
+  run.hooks = run.counters = true;
+  auto result = executor.run(run, limits);
+  if (result)
+    EXPECT_THAT(result->dispatchCounters, SizeIs(2 * ATTUNE_MAX_COUNTERS));
+  else
+    EXPECT_THAT(llvm::toString(result.takeError()),
+                testing::HasSubstr("recording dispatches"));
+}
+
 TEST_F(MeasureTest, TheSignatureOfALibrary) {
   Signature signature =
       llvm::cantFail(executor.signature(library(good, "?xf32")));
@@ -137,111 +191,138 @@ TEST_F(MeasureTest, AnotherNumberOfThreadsIsAnotherProcess) {
 // What candidates do wrong
 //===----------------------------------------------------------------------===//
 
-TEST_F(MeasureFaults, WrongResult) {
+FAULT_TEST_F(MeasureFaults, WrongResult, "Results", "wrong result",
+             "one element of the result is wrong", "wrongResult",
+             "output 0: [3] is 4.5, not 4 (allowed error 5e-06)") {
   Measurement result = measure(library(std::string(good) + "out[3] = 4.5;"));
-  EXPECT_EQ(result.outcome, Outcome::WrongResult);
-  EXPECT_EQ(result.reason, "output 0: [3] is 4.5, not 4 (allowed error 5e-06)");
+  expectFault(toString(result.outcome), result.reason);
   EXPECT_TRUE(result.seconds.empty());
   EXPECT_DOUBLE_EQ(result.maxErrors.at(0), 0.5);
   expectNextIsFine();
 }
 
-TEST_F(MeasureFaults, ResultNotWritten) {
+FAULT_TEST_F(MeasureFaults, ResultNotWritten, "Results",
+             "part of a result is not written",
+             "the last element is left out; results are filled with NaN before",
+             "wrongResult",
+             "output 0: [15] is nan, not 16 (allowed error ...)") {
   Measurement result =
       measure(library("for (int k = 0; k < 15; ++k) out[k] = in[k] + 1;"));
-  EXPECT_EQ(result.outcome, Outcome::WrongResult);
-  EXPECT_THAT(result.reason, HasSubstr("[15] is nan, not 16"));
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, RightOnlyTheFirstTimes) {
+FAULT_TEST_F(MeasureFaults, RightOnlyTheFirstTimes, "Results",
+             "right at first, wrong later",
+             "the 21st call gives something else", "wrongResult",
+             "output 0 after many runs: [0] is 7, not 1 (allowed error ...)") {
   Measurement result =
       measure(library(std::string(good) + "if (calls > 20) out[0] = 7;"));
-  EXPECT_EQ(result.outcome, Outcome::WrongResult);
-  EXPECT_THAT(result.reason, HasSubstr("after many runs: [0] is 7, not 1"));
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, UninitialisedWorkspaceShows) {
+FAULT_TEST_F(MeasureFaults, UninitialisedWorkspaceShows, "Results",
+             "workspace is read before it is written",
+             "checked runs fill the workspace with NaN", "wrongResult",
+             "output 0: [0] is nan, not 1 (allowed error ...)") {
   Measurement result = measure(
       library(std::string(good) + "if (checked) out[0] = 0.0f / 0.0f;"));
-  EXPECT_EQ(result.outcome, Outcome::WrongResult);
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, WriteAfterTheEnd) {
+FAULT_TEST_F(
+    MeasureFaults, WriteAfterTheEnd, "Results",
+    "write after the end of a buffer",
+    "one element after the result is written", "crash",
+    "SIGSEGV (Segmentation fault): access 0 bytes after the end of output 0") {
   Measurement result = measure(library(std::string(good) + "out[16] = 1;"));
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  EXPECT_EQ(result.reason, "SIGSEGV (Segmentation fault): access 0 bytes after "
-                           "the end of output 0");
+  expectFault(toString(result.outcome), result.reason);
   expectNextIsFine();
 }
 
-TEST_F(MeasureFaults, ReadAfterTheEnd) {
+FAULT_TEST_F(
+    MeasureFaults, ReadAfterTheEnd, "Results", "read after the end of a buffer",
+    "an element two after the input is read", "crash",
+    "SIGSEGV (Segmentation fault): access 8 bytes after the end of input 0") {
   Measurement result =
       measure(library(std::string(good) + "volatile float x = in[18];"));
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  EXPECT_THAT(result.reason,
-              HasSubstr("access 8 bytes after the end of input"));
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, WriteBeforeTheBegin) {
+FAULT_TEST_F(MeasureFaults, WriteBeforeTheBegin, "Results",
+             "write before the begin of a buffer",
+             "two elements before the result are written", "wrongResult",
+             "wrote outside of output 0") {
   Measurement result = measure(library(std::string(good) + "out[-2] = 1;"));
-  EXPECT_EQ(result.outcome, Outcome::WrongResult);
-  EXPECT_EQ(result.reason, "wrote outside of output 0");
+  expectFault(toString(result.outcome), result.reason);
   expectNextIsFine();
   EXPECT_EQ(executor.getWorker().getStartCount(), 2u);
 }
 
-TEST_F(MeasureFaults, InputChanged) {
+FAULT_TEST_F(MeasureFaults, InputChanged, "Results", "an input is changed",
+             "an element of the input is written", "wrongResult",
+             "changed input 0") {
   Measurement result = measure(library(std::string(good) + "in[2] = 9;"));
-  EXPECT_EQ(result.outcome, Outcome::WrongResult);
-  EXPECT_EQ(result.reason, "changed input 0");
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, NullPointer) {
+FAULT_TEST_F(MeasureFaults, NullPointer, "Candidates", "segmentation fault",
+             "a write through a null pointer", "crash",
+             "SIGSEGV (Segmentation fault)") {
   Measurement result = measure(library("*(volatile int *)8 = 1;"));
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  EXPECT_EQ(result.reason, "SIGSEGV (Segmentation fault)");
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, FullStack) {
+FAULT_TEST_F(MeasureFaults, FullStack, "Candidates", "the stack is full",
+             "64 MB of local variables", "crash",
+             "SIGSEGV (Segmentation fault): the stack is full") {
   Measurement result = measure(library("volatile char *big = alloca(1 << 20); "
                                        "for (int k = 0; k < 64; ++k) { big "
                                        "= alloca(1 << 20); big[0] = 1; }"));
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  EXPECT_THAT(result.reason, HasSubstr("the stack is full"));
+  expectFault(toString(result.outcome), result.reason);
 }
 
 // Data need only be aligned to its element.
-TEST_F(MeasureFaults, MisalignedAccess) {
+FAULT_TEST_F(
+    MeasureFaults, MisalignedAccess, "Candidates", "a misaligned access",
+    "an aligned load of an address that is not", "crash",
+    "SIGSEGV (Segmentation fault): a misaligned or impossible address") {
   Measurement result = measure(library(
       "__asm__ volatile(\"movaps (%0), %%xmm0\" : : \"r\"((char *)in + 4) : "
       "\"xmm0\");"));
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  EXPECT_THAT(result.reason, HasSubstr("misaligned"));
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, IllegalInstruction) {
-  EXPECT_EQ(measure(library("__builtin_trap();")).reason,
-            "SIGILL (Illegal instruction)");
+FAULT_TEST_F(MeasureFaults, IllegalInstruction, "Candidates",
+             "an illegal instruction", "ud2", "crash",
+             "SIGILL (Illegal instruction)") {
+  Measurement result = measure(library("__builtin_trap();"));
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, DivisionByZero) {
-  EXPECT_EQ(measure(library("raise(SIGFPE);")).reason,
-            "SIGFPE (Floating point exception)");
+FAULT_TEST_F(MeasureFaults, DivisionByZero, "Candidates",
+             "an integer division by zero", "idiv by zero", "crash",
+             "SIGFPE (Floating point exception)") {
+  Measurement result =
+      measure(library("__asm__ volatile(\"xor %%ecx, %%ecx; idiv %%ecx\" : : : "
+                      "\"ecx\", \"eax\", \"edx\");"));
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, AssertionTextIsKept) {
+FAULT_TEST_F(MeasureFaults, AssertionTextIsKept, "Candidates",
+             "an assertion fails",
+             "prints a line and calls abort, as cf.assert does", "crash",
+             "SIGABRT (Aborted): expected size 4") {
   Measurement result = measure(
       library("printf(\"expected size 4\\n\"); abort();")); // as cf.assert does
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  EXPECT_EQ(result.reason, "SIGABRT (Aborted): expected size 4");
+  expectFault(toString(result.outcome), result.reason);
   EXPECT_EQ(result.detail, "expected size 4\n");
 }
 
-TEST_F(MeasureFaults, EndlessLoop) {
+FAULT_TEST_F(MeasureFaults, EndlessLoop, "Limits", "an endless loop",
+             "a loop without end", "runTimeout", "no end within 0.3 s") {
   limits.wallSeconds = 0.3;
   Measurement result = measure(library("for (volatile int k = 0;; ++k);"));
-  EXPECT_EQ(result.outcome, Outcome::RunTimeout);
-  EXPECT_EQ(result.reason, "no end within 0.3 s");
+  expectFault(toString(result.outcome), result.reason);
   limits.wallSeconds = 20;
   limits.cpuSeconds = 0.2;
   result = measure(library("for (volatile int k = 0;; ++k);"));
@@ -250,11 +331,11 @@ TEST_F(MeasureFaults, EndlessLoop) {
   expectNextIsFine();
 }
 
-TEST_F(MeasureFaults, ExitWithoutAResult) {
+FAULT_TEST_F(MeasureFaults, ExitWithoutAResult, "Candidates",
+             "exit 0 without a result", "the program calls exit(0)", "crash",
+             "the process ended without an answer (exit status 0)") {
   Measurement result = measure(library("exit(0);"));
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  EXPECT_EQ(result.reason,
-            "the process ended without an answer (exit status 0)");
+  expectFault(toString(result.outcome), result.reason);
 }
 
 TEST_F(MeasureFaults, PrintingIsHarmless) {
@@ -264,31 +345,34 @@ TEST_F(MeasureFaults, PrintingIsHarmless) {
   EXPECT_THAT(result.detail, HasSubstr("}{garbage"));
 }
 
-TEST_F(MeasureFaults, EndlessOutput) {
+FAULT_TEST_F(MeasureFaults, EndlessOutput, "Limits", "endless output",
+             "prints without end on descriptor 2", "crash",
+             "printed more than 21 MB") {
   limits.outputBytes = 20 << 20;
   Measurement result = measure(
       library("static char text[4096]; for (;;) write(2, text, 4096);"));
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  EXPECT_EQ(result.reason, "printed more than 21 MB");
+  expectFault(toString(result.outcome), result.reason);
   EXPECT_LT(result.detail.size(), 1u << 20);
 }
 
-TEST_F(MeasureFaults, EndlessMemory) {
+FAULT_TEST_F(MeasureFaults, EndlessMemory, "Limits", "endless memory",
+             "allocates and writes without end", "outOfMemory",
+             "used more than 315 MB of memory") {
   limits.memoryBytes = 300 << 20;
   Measurement result =
       measure(library("for (;;) { char *volatile more = malloc(1 << 20); "
                       "memset(more, 1, 1 << 20); "
                       "usleep(200); }"));
-  EXPECT_EQ(result.outcome, Outcome::OutOfMemory);
-  EXPECT_EQ(result.reason, "used more than 315 MB of memory");
+  expectFault(toString(result.outcome), result.reason);
 }
 
-TEST_F(MeasureFaults, EndlessFile) {
+FAULT_TEST_F(MeasureFaults, EndlessFile, "Limits", "an endless file",
+             "writes a file without end", "crash",
+             "wrote a file over the size limit") {
   limits.fileBytes = 1 << 20;
   Measurement result = measure(
       library("FILE *f = fopen(\"big\", \"w\"); for (;;) fputs(\"text\", f);"));
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  EXPECT_EQ(result.reason, "wrote a file over the size limit");
+  expectFault(toString(result.outcome), result.reason);
 }
 
 TEST_F(MeasureFaults, AnErrorOfTheProgram) {
