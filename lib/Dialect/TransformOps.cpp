@@ -171,7 +171,7 @@ DiagnosedSilenceableFailure TileOp::apply(TransformRewriter &rewriter,
     threads = *value;
   }
   auto mayFuse = [&](Operation *op) {
-    if (!getFuse() || !isa<linalg::LinalgOp>(op))
+    if (!getFuse() || !isa<linalg::LinalgOp, tensor::PadOp>(op))
       return false;
     return llvm::any_of(getFuse()->getAsRange<StringAttr>(), [&](StringAttr k) {
       return k.getValue() == "all" || k.getValue() == getKind(op);

@@ -9,8 +9,10 @@
 #include "attune/Dialect/Attune.h"
 #include "attune/Dialect/Transforms.h"
 #include "attune/Support/Error.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
@@ -32,6 +34,7 @@ static constexpr StringLiteral paramNames[] = {"vector_bytes",
                                                "rows",
                                                "columns",
                                                "reduction",
+                                               "work",
                                                "element_bytes"};
 
 bool attune::isHandleName(StringRef name) {
@@ -63,13 +66,21 @@ int64_t elementBytes(linalg::LinalgOp op) {
   return bits / 8;
 }
 
+/// What a dimension that is not known counts as in `work`.
+constexpr int64_t typicalExtent = 64;
+/// Schedules calculate with `work`; this leaves room.
+constexpr int64_t maxWork = int64_t(1) << 40;
+
 void bindRoot(DispatchParts &parts, Bindings &bindings) {
   SmallVector<int64_t> extents = loopExtents(parts.root);
   auto iterators = parts.root.getIteratorTypesArray();
   Product batch, window, rows, reduction;
-  int64_t m = 1, n = 1, k = 1;
+  int64_t m = 1, n = 1, k = 1, work = 1;
   for (auto [loop, role] : llvm::enumerate(inferLoopRoles(parts.root))) {
     int64_t extent = extents[loop];
+    work = std::min<uint64_t>(llvm::SaturatingMultiply<uint64_t>(
+                                  work, extent < 0 ? typicalExtent : extent),
+                              maxWork);
     bool parallel = iterators[loop] == utils::IteratorType::parallel;
     if (parallel && role != LoopRole::N)
       rows *= extent;
@@ -101,6 +112,7 @@ void bindRoot(DispatchParts &parts, Bindings &bindings) {
   bindings["rows"] = rows.value;
   bindings["columns"] = n;
   bindings["reduction"] = reduction.value;
+  bindings["work"] = work;
   bindings["element_bytes"] = elementBytes(parts.root);
 }
 
@@ -152,7 +164,9 @@ void attune::annotateOps(DispatchParts &parts) {
   for (linalg::LinalgOp op : parts.epilogue)
     setKind(op, "epilogue");
   for (Operation *op : parts.producers)
-    if (isa<linalg::LinalgOp>(op))
+    if (isa<tensor::PadOp>(op))
+      setKind(op, "pad");
+    else if (isa<linalg::LinalgOp>(op))
       setKind(op, inputs.contains(op)  ? "producer"
                   : inits.contains(op) ? "init"
                                        : "epilogue");

@@ -6,6 +6,7 @@
 
 #include "attune/Schedule/Library.h"
 
+#include "Collapse.h"
 #include "attune/Dialect/Classify.h"
 #include "attune/Dispatch/UnitLoops.h"
 #include "attune/Support/Error.h"
@@ -168,6 +169,7 @@ llvm::Error attune::prepareDispatch(func::FuncOp dispatch) {
                      dispatch.getName());
   if (failed(dropUnitLoops(dispatch)))
     return makeError("dispatch '{0}' cannot be normalised", dispatch.getName());
+  collapseReductions(dispatch, rewriter);
   PassManager passes(dispatch.getContext(), dispatch.getOperationName());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -28,6 +28,8 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
 
   transform.named_sequence @default(
       %func: !transform.any_op {transform.readonly, attune.bind = "func"},
+      %threads: !transform.param<i64> {transform.readonly, attune.bind = "threads"},
+      %work: !transform.param<i64> {transform.readonly, attune.bind = "work"},
       %m: !transform.param<i64> {transform.readonly, attune.bind = "m"},
       %n: !transform.param<i64> {transform.readonly, attune.bind = "n"},
       %k: !transform.param<i64> {transform.readonly, attune.bind = "k"},
@@ -64,6 +66,10 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
     transform.annotate %func "attune.default.n_block" = %n_block : !transform.any_op, !transform.param<i64>
     transform.annotate %func "attune.default.pack_a" = %pack_a : !transform.any_op, !transform.param<i64>
     transform.annotate %func "attune.default.pack_b" = %pack_b : !transform.any_op, !transform.param<i64>
+    // Threads pay from some work on: a team takes microseconds to start and end.
+    %parallel = transform.attune.compute affine_map<()[s0, s1] -> (((s0 - 1) ceildiv 1048576) * ((s1 floordiv 150000) ceildiv 1073741824))>
+        (%threads, %work) : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    transform.annotate %func "attune.default.parallel" = %parallel : !transform.any_op, !transform.param<i64>
     transform.yield
   }
 
@@ -117,6 +123,16 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
       %fit = smt.int.cmp le %size, %limit
       smt.assert %fit
     }
+    // Whether all threads share the work, or one does all.
+    %parallel = transform.tune.knob<"parallel"> = 1 from options = [0, 1] -> !transform.param<i64>
+    transform.smt.constrain_params(%parallel, %threads) {attune.why = "there is one thread"}
+        : (!transform.param<i64>, !transform.param<i64>) -> () {
+    ^bb0(%p: !smt.int, %t: !smt.int):
+      %fit = smt.int.cmp lt %p, %t
+      smt.assert %fit
+    }
+    %workers = transform.attune.compute affine_map<()[s0, s1] -> (1 + s0 * (s1 - 1))> (%parallel, %threads)
+        : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
 
     %one = transform.param.constant 1 : i64 -> !transform.param<i64>
     %lanes = transform.attune.compute affine_map<()[s0, s1] -> (s0 floordiv s1)> (%vector_bytes, %element_bytes)
@@ -134,13 +150,13 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
 
     // With threads, each gets one equal share of the longer of m and n; what is
     // left over is less than a register tile for each.
-    %along_m = transform.attune.compute affine_map<()[s0, s1, s2] -> (s0 floordiv s1, (s2 - 1) ceildiv s2)> (%m, %n, %threads)
+    %along_m = transform.attune.compute affine_map<()[s0, s1, s2] -> (s0 floordiv s1, (s2 - 1) ceildiv s2)> (%m, %n, %workers)
         : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
     %m_share = transform.attune.compute affine_map<()[s0, s1, s2, s3] -> (((s1 floordiv (s2 * s3)) * s3) * s0)>
-        (%along_m, %m, %threads, %m_tile) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+        (%along_m, %m, %workers, %m_tile) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
     %n_share = transform.attune.compute affine_map<()[s0, s1, s2, s3] -> (((s1 floordiv (s2 * s3)) * s3) * ((s2 - 1) ceildiv s2 - s0))>
-        (%along_m, %n, %threads, %n_tile) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
-    %shares = transform.attune.tile %last loops ["batch", "m", "n"] sizes(%one, %m_share, %n_share) threads(%threads)
+        (%along_m, %n, %workers, %n_tile) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %shares = transform.attune.tile %last loops ["batch", "m", "n"] sizes(%one, %m_share, %n_share) threads(%workers)
         {fuse = ["root", "init", "epilogue"]}
         : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
     %n_blocks = transform.attune.tile %shares loops ["n"] sizes(%n_size) {fuse = ["root", "init", "epilogue"]}
@@ -161,7 +177,7 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
         {fuse = ["root", "init", "epilogue"]}
         : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.any_param) -> !transform.any_op
     %root = transform.structured.match attributes {attune.kind = "root"} in %func : (!transform.any_op) -> !transform.any_op
-    transform.attune.pack %root panel "n" lanes(%lanes) when(%pack_b) threads(%threads)
+    transform.attune.pack %root panel "n" lanes(%lanes) when(%pack_b) threads(%workers)
         : (!transform.any_op, !transform.param<i64>, !transform.any_param, !transform.param<i64>) -> ()
     transform.attune.pack %root panel "m" lanes(%lanes) when(%pack_a)
         : (!transform.any_op, !transform.param<i64>, !transform.any_param) -> ()

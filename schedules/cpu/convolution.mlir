@@ -20,6 +20,8 @@ module attributes {transform.with_named_sequence, attune.priority = 90 : i64} {
 
   transform.named_sequence @default(
       %func: !transform.any_op {transform.readonly, attune.bind = "func"},
+      %threads: !transform.param<i64> {transform.readonly, attune.bind = "threads"},
+      %work: !transform.param<i64> {transform.readonly, attune.bind = "work"},
       %m: !transform.param<i64> {transform.readonly, attune.bind = "m"},
       %n: !transform.param<i64> {transform.readonly, attune.bind = "n"},
       %element_bytes: !transform.param<i64> {transform.readonly, attune.bind = "element_bytes"},
@@ -29,6 +31,10 @@ module attributes {transform.with_named_sequence, attune.priority = 90 : i64} {
         : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> (!transform.param<i64>, !transform.param<i64>)
     transform.annotate %func "attune.default.m_tile" = %mt : !transform.any_op, !transform.param<i64>
     transform.annotate %func "attune.default.n_tile" = %nt : !transform.any_op, !transform.param<i64>
+    // Threads pay from some work on: a team takes microseconds to start and end.
+    %parallel = transform.attune.compute affine_map<()[s0, s1] -> (((s0 - 1) ceildiv 1048576) * ((s1 floordiv 100000) ceildiv 1073741824))>
+        (%threads, %work) : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    transform.annotate %func "attune.default.parallel" = %parallel : !transform.any_op, !transform.param<i64>
     transform.yield
   }
 
@@ -62,11 +68,22 @@ module attributes {transform.with_named_sequence, attune.priority = 90 : i64} {
       %fit = smt.int.cmp le %all, %vr
       smt.assert %fit
     }
+    // Whether all threads share the work, or one does all.
+    %parallel = transform.tune.knob<"parallel"> = 1 from options = [0, 1] -> !transform.param<i64>
+    transform.smt.constrain_params(%parallel, %threads) {attune.why = "there is one thread"}
+        : (!transform.param<i64>, !transform.param<i64>) -> () {
+    ^bb0(%p: !smt.int, %t: !smt.int):
+      %fit = smt.int.cmp lt %p, %t
+      smt.assert %fit
+    }
+    %workers = transform.attune.compute affine_map<()[s0, s1] -> (1 + s0 * (s1 - 1))> (%parallel, %threads)
+        : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+
     %one = transform.param.constant 1 : i64 -> !transform.param<i64>
     %lanes = transform.attune.compute affine_map<()[s0, s1] -> (s0 floordiv s1)> (%vector_bytes, %element_bytes)
         : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
-    %outer = transform.attune.tile %last loops ["batch"] sizes(%one) threads(%threads)
-        {fuse = ["root", "init", "epilogue"]} : (!transform.any_op, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
+    %outer = transform.attune.tile %last loops ["batch"] sizes(%one) threads(%workers)
+        {fuse = ["root", "init", "epilogue", "pad"]} : (!transform.any_op, !transform.param<i64>, !transform.param<i64>) -> !transform.any_op
     %tiles = transform.attune.tile %outer loops ["n", "m"] sizes(%n_tile, %m_tile) order(%order)
         {fuse = ["root", "init", "epilogue"]} : (!transform.any_op, !transform.param<i64>, !transform.param<i64>, !transform.any_param) -> !transform.any_op
     %root = transform.structured.match attributes {attune.kind = "root"} in %func : (!transform.any_op) -> !transform.any_op
