@@ -4,6 +4,7 @@
 
 ./dev bench matmul
 ./dev bench matmul --sizes=bench/data/matmul_harness.csv --threads=1,2 --budget=1m --json
+./dev bench hooks    what it costs to time every dispatch
 
 For each problem: tune, compile untuned and tuned, check every result, measure.
 A peer's time is the median over the rounds of the fastest call in a round.
@@ -15,6 +16,7 @@ import pathlib
 import statistics
 import sys
 
+import hooks
 import peers as peer_processes
 from families import FAMILIES
 from peers import PeerError, attune
@@ -174,6 +176,8 @@ def parse_arguments():
 
 
 def main():
+    if sys.argv[1:2] == ["hooks"]:
+        return hooks.main(sys.argv[2:])
     options, family, problems = parse_arguments()
     rows = []
     for threads in options.threads:
@@ -192,5 +196,7 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
+    except PeerError as error:
+        sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit("interrupted")

@@ -90,7 +90,8 @@ Expected<RunResult> LocalExecutor::run(const RunJob &job,
   run.detail = std::move(result->detail);
   if (readNumbers(result->answer, "seconds", run.seconds) &&
       readNumbers(result->answer, "dispatchSeconds", run.dispatchSeconds) &&
-      readNumbers(result->answer, "dispatchCalls", run.dispatchCalls))
+      readNumbers(result->answer, "dispatchCalls", run.dispatchCalls) &&
+      readNumbers(result->answer, "dispatchCounters", run.dispatchCounters))
     return run;
   run.outcome = Outcome::Crash;
   run.reason = "the run process gave times that cannot be";

@@ -49,6 +49,8 @@ json::Object attune::toJSON(const RunJob &job) {
                       {"repetitions", int64_t(job.repetitions)},
                       {"checked", job.checked},
                       {"hooks", job.hooks},
+                      {"counters", job.counters},
+                      {"events", job.events},
                       {"threads", int64_t(job.threads)}};
 }
 
@@ -134,6 +136,8 @@ Expected<RunJob> attune::runJobFromJSON(const json::Object &object) {
                           .read("repetitions", job.repetitions)
                           .read("checked", job.checked)
                           .read("hooks", job.hooks)
+                          .read("counters", job.counters)
+                          .read("events", job.events)
                           .read("threads", job.threads)
                           .finish();
   if (error)
@@ -168,5 +172,6 @@ json::Object attune::toJSON(const RunResult &result) {
   object["seconds"] = result.seconds;
   object["dispatchSeconds"] = result.dispatchSeconds;
   object["dispatchCalls"] = result.dispatchCalls;
+  object["dispatchCounters"] = result.dispatchCounters;
   return object;
 }

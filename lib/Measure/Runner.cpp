@@ -7,6 +7,7 @@
 #include "attune/Measure/Runner.h"
 
 #include "Call.h"
+#include "Recording.h"
 #include "attune/Support/Error.h"
 #include <cerrno>
 #include <cstring>
@@ -342,67 +343,42 @@ Expected<json::Object> Runner::measure(const json::Object &json) {
 // run
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Adds up the time of each dispatch.
-struct DispatchTimes {
-  DispatchTimes(Clock &clock, size_t count)
-      : clock(clock), seconds(count), calls(count), begin(count) {
-    hooks.user = this;
-    hooks.begin = [](void *user, int32_t dispatch) {
-      auto *times = static_cast<DispatchTimes *>(user);
-      if (times->knows(dispatch))
-        times->begin[dispatch] = times->clock.now();
-    };
-    hooks.end = [](void *user, int32_t dispatch) {
-      auto *times = static_cast<DispatchTimes *>(user);
-      if (!times->knows(dispatch))
-        return;
-      times->seconds[dispatch] += times->clock.now() - times->begin[dispatch];
-      times->calls[dispatch] += 1;
-    };
-  }
-  void giveAverages(unsigned runs, RunResult &result) {
-    for (double &value : seconds)
-      value /= runs;
-    for (double &value : calls)
-      value /= runs;
-    result.dispatchSeconds = std::move(seconds);
-    result.dispatchCalls = std::move(calls);
-  }
-  bool knows(int32_t dispatch) const {
-    return dispatch >= 0 && static_cast<size_t>(dispatch) < begin.size();
-  }
-
-  Clock &clock;
-  std::vector<double> seconds, calls, begin;
-  AttuneHooks hooks = {};
-};
-} // namespace
-
 /// Runs as often as asked. With hooks, the first of several runs warms up and
 /// is not counted in the dispatches' times.
-static Expected<std::vector<Tensor>>
-runRepeatedly(Library &library, Call &call, const RunJob &job,
-              DispatchTimes &times, Clock &clock, RunResult &result) {
+static Expected<std::vector<Tensor>> runRepeatedly(Library &library, Call &call,
+                                                   const RunJob &job,
+                                                   Clock &clock,
+                                                   RunResult &result) {
   std::vector<Tensor> outputs;
   unsigned repetitions = std::max(1u, job.repetitions);
+  std::optional<Recording> recording;
   library.setChecked(job.checked);
-  for (unsigned i = 0; i < repetitions; ++i) {
-    if (job.hooks && (i == 1 || repetitions == 1))
-      library.setHooks(&times.hooks);
+  while (result.seconds.size() < repetitions) {
+    if (job.hooks && !recording &&
+        (repetitions == 1 || result.seconds.size() == 1)) {
+      recording.emplace(library, job);
+      if (Error error = recording->start())
+        return std::move(error);
+    }
     double begin = clock.now();
     Error error = call.run(library, Call::Outputs::Keep);
-    result.seconds.push_back(clock.now() - begin);
+    double end = clock.now();
     if (error)
       return std::move(error);
     Expected<std::vector<Tensor>> taken = call.takeOutputs(library);
     if (!taken)
       return taken.takeError();
     outputs = std::move(*taken);
+    Expected<bool> counts =
+        recording ? recording->endRepetition(begin, end) : true;
+    if (!counts)
+      return counts.takeError();
+    if (*counts)
+      result.seconds.push_back(end - begin);
   }
-  library.setHooks(nullptr);
-  if (job.hooks)
-    times.giveAverages(std::max(1u, repetitions - 1), result);
+  if (recording)
+    if (Error error = recording->finish(result))
+      return std::move(error);
   return outputs;
 }
 
@@ -415,6 +391,10 @@ Expected<json::Object> Runner::run(const json::Object &json) {
   Expected<std::unique_ptr<Library>> library = Library::open(job->library);
   if (!library)
     return library.takeError();
+  if (job->counters)
+    if (auto probe = (*library)->createRecorder(1, Library::Counters::Hardware);
+        !probe)
+      return probe.takeError();
   const Signature &signature = (*library)->getSignature();
   Expected<const Signature::Entry *> entry = signature.find(job->entry);
   if (!entry)
@@ -431,10 +411,9 @@ Expected<json::Object> Runner::run(const json::Object &json) {
   if (!call)
     return call.takeError();
 
-  DispatchTimes times(clock, signature.dispatches.size());
   RunResult result;
   Expected<std::vector<Tensor>> outputs =
-      runRepeatedly(**library, *call, *job, times, clock, result);
+      runRepeatedly(**library, *call, *job, clock, result);
   if (!outputs)
     return failedForGood(Outcome::Crash, outputs.takeError());
   if (std::string damage = call->findDamage(); !damage.empty())

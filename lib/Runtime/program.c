@@ -7,6 +7,7 @@
 #include "attune/Runtime/program.h"
 
 #include "attune/Runtime/module_info.h"
+#include "recorder.h"
 #include "workspace.h"
 
 #include <stdarg.h>
@@ -51,6 +52,14 @@ static int fail(AttuneProgram *program, const char *format, ...) {
   va_end(args);
   if (program)
     program->failed = 1;
+  return 1;
+}
+
+int attune_fail_create(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(createError, kErrorBytes, format, args);
+  va_end(args);
   return 1;
 }
 

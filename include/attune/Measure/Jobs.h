@@ -50,8 +50,13 @@ struct RunJob {
   std::vector<std::string> inputs;  ///< .npy
   std::vector<std::string> outputs; ///< .npy to write; empty: dropped.
   unsigned repetitions = 1;
-  bool checked = false; ///< Guarded buffers, workspace filled with NaN.
-  bool hooks = false;   ///< Time each dispatch (library built with hooks).
+  bool checked = false;  ///< Guarded buffers, workspace filled with NaN.
+  bool hooks = false;    ///< Time each dispatch.
+  bool counters = false; ///< With hooks: the processor's counters, too.
+  /// With hooks: a file for what was recorded, a JSON object a line with
+  /// `dispatch` (its number), `thread`, `beginSeconds`, `endSeconds` and, with
+  /// counters, `counters`; the first 100000. Empty: none.
+  std::string events;
   unsigned threads = 0;
 };
 
@@ -62,6 +67,9 @@ struct RunResult {
   /// Per dispatch, in the signature's order, per repetition on average.
   std::vector<double> dispatchSeconds;
   std::vector<double> dispatchCalls;
+  /// With counters: cycles, instructions, cache misses and branch misses of the
+  /// first dispatch, then of the second, ..., per repetition on average.
+  std::vector<double> dispatchCounters;
 };
 
 llvm::json::Object toJSON(const MeasureJob &job);

@@ -36,6 +36,26 @@ llvm::Expected<Signature> signatureFromJSON(llvm::StringRef text);
 AttuneTensor describeTensor(ElementType type, llvm::ArrayRef<int64_t> shape,
                             void *data);
 
+/// The recorder that a library comes with; it must not outlive the library.
+class Recorder {
+public:
+  Recorder(Recorder &&other) noexcept;
+  Recorder &operator=(Recorder &&) = delete;
+  ~Recorder();
+
+  const AttuneHooks *hooks() const;
+  /// All events since the last call; `lost` is how many more there were.
+  std::vector<AttuneEvent> take(int64_t &lost);
+
+private:
+  friend class Library;
+  Recorder() = default;
+  AttuneRecorder *recorder = nullptr;
+  decltype(&attune_recorder_destroy) destroyIt = nullptr;
+  decltype(&attune_recorder_hooks) hooksOf = nullptr;
+  decltype(&attune_recorder_take) takeFrom = nullptr;
+};
+
 /// A loaded library and one program instance of it. All Attune libraries export
 /// the same names, so each is loaded with RTLD_LOCAL and asked by handle.
 class Library {
@@ -55,6 +75,11 @@ public:
   void release(AttuneTensor &output);
   void setChecked(bool on);
   void setHooks(const AttuneHooks *hooks);
+  /// With the processor's counters, too, or an error that says why there are
+  /// none.
+  enum class Counters { Off, Hardware };
+  llvm::Expected<Recorder> createRecorder(int64_t eventsPerThread,
+                                          Counters counters);
 
 private:
   struct Functions;

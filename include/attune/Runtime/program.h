@@ -86,6 +86,64 @@ const char *attune_signature(void);
 
 void attune_set_hooks(AttuneProgram *program, const AttuneHooks *hooks);
 
+/* Hooks that come with the library: a recorder keeps an event for each
+ * dispatch, in a buffer of the thread that ran it. One recorder may serve
+ * several programs of this library on several threads at once.
+ *
+ *   AttuneRecorder *recorder = 0;
+ *   AttuneRecorderOptions options = {0};
+ *   if (attune_recorder_create(&options, &recorder)) ...attune_error(0)
+ *   attune_set_hooks(program, attune_recorder_hooks(recorder));
+ *   attune_run(program, ...);
+ *   AttuneEvent events[1000];
+ *   int64_t count = attune_recorder_take(recorder, events, 1000, 0);
+ *   attune_set_hooks(program, 0);
+ *   attune_recorder_destroy(recorder);
+ */
+#define ATTUNE_MAX_COUNTERS 4
+
+typedef struct AttuneEvent {
+  int32_t dispatch; /* as for hooks */
+  int32_t thread;   /* 0, 1, ... in the order of first events */
+  int64_t begin;    /* nanoseconds of CLOCK_MONOTONIC */
+  int64_t end;
+  uint64_t counters[ATTUNE_MAX_COUNTERS]; /* between begin and end */
+} AttuneEvent;
+
+/* Where counters come from. `open` is called on each thread before its first
+ * event (0: this thread has none, and its counters stay 0); `read` gives
+ * ascending values; `close` is called by attune_recorder_destroy. */
+typedef struct AttuneCounters {
+  void *user;
+  void *(*open)(void *user);
+  void (*read)(void *state, uint64_t values[ATTUNE_MAX_COUNTERS]);
+  void (*close)(void *state);
+} AttuneCounters;
+
+typedef struct AttuneRecorderOptions {
+  int64_t eventsPerThread;        /* 0: 16384. More are counted, not kept. */
+  const AttuneCounters *counters; /* 0: none; copied */
+} AttuneRecorderOptions;
+
+typedef struct AttuneRecorder AttuneRecorder;
+
+/* Fails when memory is short, or when the counters cannot be opened on the
+ * calling thread. */
+int attune_recorder_create(const AttuneRecorderOptions *options,
+                           AttuneRecorder **recorder);
+void attune_recorder_destroy(AttuneRecorder *recorder);
+const AttuneHooks *attune_recorder_hooks(AttuneRecorder *recorder);
+/* Moves up to `capacity` events out, those of a thread in their order, and
+ * returns how many; again until there are none. `lost` (may be 0) is how many
+ * did not fit since the last call. Not while a program runs with the hooks. */
+int64_t attune_recorder_take(AttuneRecorder *recorder, AttuneEvent *events,
+                             int64_t capacity, int64_t *lost);
+
+/* The processor's cycles, instructions, cache misses and branch misses of the
+ * thread, in this order, by Linux's perf events. Reading them costs two system
+ * calls a dispatch. What the processor does not count is 0. */
+const AttuneCounters *attune_perf_counters(void);
+
 /* Every byte handed out as workspace is set to 0xFF first (NaN for floats), so
  * that a read of memory nobody wrote shows. Off by default. Switching it on
  * puts what the library remembers between runs (a random seed) back to the

@@ -1,0 +1,50 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// What the library's recorder has of each dispatch, added up over repetitions.
+// Internal to the room.
+
+#ifndef ATTUNE_LIB_MEASURE_RECORDING_H
+#define ATTUNE_LIB_MEASURE_RECORDING_H
+
+#include "attune/Measure/Jobs.h"
+#include "attune/Measure/Library.h"
+#include <optional>
+
+namespace attune {
+
+class Recording {
+public:
+  Recording(Library &library, const RunJob &job);
+  ~Recording();
+
+  /// From here on dispatches are recorded.
+  llvm::Error start();
+
+  /// Takes in a repetition that took from `begin` to `end` on the clock. False:
+  /// there was no place for all its events; now there is more, and it does not
+  /// count.
+  llvm::Expected<bool> endRepetition(double begin, double end);
+
+  /// Averages over the repetitions into `result`, and the job's file of events.
+  llvm::Error finish(RunResult &result);
+
+private:
+  void add(const AttuneEvent &event);
+  void keep(const AttuneEvent &event);
+
+  Library &library;
+  const RunJob &job;
+  std::optional<Recorder> recorder;
+  int64_t capacity = 1 << 14; ///< Events a repetition.
+  unsigned repetitions = 0;
+  std::vector<double> seconds, calls, counters;
+  std::vector<AttuneEvent> kept; ///< For the file.
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_MEASURE_RECORDING_H
