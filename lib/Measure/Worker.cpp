@@ -40,6 +40,12 @@ bool WorkerProcess::isInterrupted() const {
   return cancelled || interruptRequested() == Interrupt::Now;
 }
 
+std::optional<Containment> WorkerProcess::getContainment() const {
+  if (!getPid())
+    return std::nullopt;
+  return process->getContainment();
+}
+
 int WorkerProcess::getPid() const {
   return process && !process->getEnd() ? process->getPid() : 0;
 }
@@ -78,6 +84,7 @@ Error WorkerProcess::start() {
   spawn.workingFolder = folder->getPath();
   spawn.channel = LineChannel::Descriptors;
   spawn.cores = options.cores;
+  spawn.containment = options.containment;
   Expected<Subprocess> spawned = Subprocess::spawn(spawn);
   if (!spawned)
     return spawned.takeError();
@@ -194,6 +201,11 @@ std::optional<JobResult> WorkerProcess::overLimit(const Limits &limits,
                   llvm::formatv("used more than {0:f0} MB of memory",
                                 limits.memoryBytes / 1e6)
                       .str());
+  if (limits.processes && usage.processes > limits.processes)
+    return broken(
+        crashOutcome(),
+        llvm::formatv("started more than {0} processes", limits.processes)
+            .str());
   if (limits.wallSeconds > 0 && seconds > limits.wallSeconds)
     return broken(
         timeoutOutcome(),

@@ -4,19 +4,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// The moment between vfork and exec. The child shares our memory until exec, so
+// The moment between clone and exec. The child shares our memory until exec, so
 // it only makes system calls on what was prepared before.
 
 #include "Spawn.h"
 
 #include "attune/Support/Error.h"
+#include "attune/Support/Installation.h"
+#include "attune/Support/Keeper.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -46,10 +50,11 @@ struct ChildPlan {
   char *const *arguments;
   char *const *environment;
   const char *workingFolder; // may be null
-  int descriptors[5];        // what becomes 0 .. 4; -1: closed
+  int descriptors[6];        // what becomes 0 .. 5; -1: closed
   ProcessLimits limits;
   pid_t parent;
   cpu_set_t cores; // empty: unchanged
+  int namespaces;  // CLONE_NEW...
   // Written by the child, in our memory.
   volatile int failedErrno = 0;
   const char *volatile failedStep = nullptr;
@@ -85,16 +90,15 @@ static void setLimits(const ProcessLimits &limits) {
 [[noreturn]] static void becomeProgram(ChildPlan &plan) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != plan.parent)
+  // In a pid namespace of our own we see no parent; the keeper looks itself.
+  if (!plan.namespaces && ::getppid() != plan.parent)
     ::_exit(127); // we were orphaned before the line above
-  for (int target = 0; target < 5; ++target)
-    if (plan.descriptors[target] >= 0)
-      if (::dup2(plan.descriptors[target], target) < 0)
-        failChild(plan, "cannot set up its descriptors");
-  int firstToClose = 3;
-  while (firstToClose < 5 && plan.descriptors[firstToClose] >= 0)
-    ++firstToClose;
-  ::syscall(SYS_close_range, firstToClose, ~0u, 0);
+  for (int target = 0; target < 6; ++target)
+    if (plan.descriptors[target] < 0)
+      ::close(target);
+    else if (::dup2(plan.descriptors[target], target) < 0)
+      failChild(plan, "cannot set up its descriptors");
+  ::syscall(SYS_close_range, 6, ~0u, 0);
   setLimits(plan.limits);
   if (CPU_COUNT(&plan.cores) &&
       ::sched_setaffinity(0, sizeof(plan.cores), &plan.cores))
@@ -109,14 +113,24 @@ static void setLimits(const ProcessLimits &limits) {
   failChild(plan, "cannot start");
 }
 
-/// No signal handler of ours may run in the child while it shares our memory.
-__attribute__((noinline)) static pid_t startChild(ChildPlan &plan) {
+static int becomeProgramOf(void *plan) {
+  becomeProgram(*static_cast<ChildPlan *>(plan));
+}
+
+/// Like vfork, with namespaces and a stack for the child. No signal handler of
+/// ours may run in the child while it shares our memory.
+static pid_t startChild(ChildPlan &plan) {
+  static constexpr size_t stackBytes = 64 << 10;
+  std::unique_ptr<char[]> stack(new char[stackBytes]);
+  // The stack grows down, on every machine that we know; aligned to 16.
+  char *top = reinterpret_cast<char *>(
+      reinterpret_cast<uintptr_t>(stack.get() + stackBytes) & ~uintptr_t(15));
   sigset_t all, old;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &old);
-  pid_t child = ::vfork();
-  if (child == 0)
-    becomeProgram(plan);
+  pid_t child =
+      ::clone(becomeProgramOf, top,
+              CLONE_VM | CLONE_VFORK | SIGCHLD | plan.namespaces, &plan);
   int code = errno;
   ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
   errno = code;
@@ -221,6 +235,116 @@ static llvm::Error makeChannels(LineChannel channel, ChildPlan &plan,
   return llvm::Error::success();
 }
 
+//===----------------------------------------------------------------------===//
+// The keeper
+//===----------------------------------------------------------------------===//
+
+/// Beside us, as installed or as built, or beside the program: a Python with
+/// our bindings is somewhere else.
+static Expected<std::string> findKeeper(llvm::StringRef program) {
+  std::vector<std::string> places;
+  for (std::string folder :
+       {std::string(), llvm::sys::path::parent_path(program).str() + "/"})
+    for (const char *place :
+         {"attune-keeper", "../attune-keeper/attune-keeper",
+          "../../tools/attune-keeper/attune-keeper", "../bin/attune-keeper"})
+      places.push_back(folder + place);
+  return findInstalled(places, "attune-keeper", "install Attune again");
+}
+
+namespace {
+struct KeeperMode {
+  Containment containment;
+  const char *name;
+  int namespaces;
+};
+} // namespace
+
+/// The best first.
+static constexpr KeeperMode keeperModes[] = {
+    {Containment::Namespace, "namespace", CLONE_NEWPID | CLONE_NEWNET},
+    {Containment::Namespace, "user",
+     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET},
+    {Containment::Subreaper, "subreaper", 0}};
+
+/// What the keeper says first.
+static llvm::Error readStart(SpawnedProcess &ours, llvm::StringRef program) {
+  AttuneKeeperStart start = {};
+  ssize_t count;
+  do
+    count = ::read(ours.keeperStatus.get(), &start, sizeof(start));
+  while (count < 0 && errno == EINTR);
+  if (count != sizeof(start)) {
+    ProcessEnd end = reapProcess(ours.pid);
+    return makeError("{0}: attune-keeper did not start it ({1})", program,
+                     end.describe());
+  }
+  ours.programPid = start.pid;
+  ::fcntl(ours.keeperStatus.get(), F_SETFL, O_NONBLOCK);
+  if (!start.error)
+    return llvm::Error::success();
+  reapProcess(ours.pid);
+  return makeError("{0}: cannot start: {1}", program,
+                   std::strerror(start.error));
+}
+
+/// Starts the plan's program below a keeper, in the best mode that the kernel
+/// permits.
+static llvm::Error startContained(ChildPlan &plan, Containment wanted,
+                                  SpawnedProcess &ours) {
+  std::string program = plan.program;
+  Expected<std::string> keeper = findKeeper(program);
+  if (!keeper)
+    return keeper.takeError();
+  Descriptor theirs;
+  if (auto error = makePipe(ours.keeperStatus, theirs))
+    return error;
+  ::fcntl(ours.keeperStatus.get(), F_SETFL, 0);
+  plan.descriptors[ATTUNE_KEEPER_DESCRIPTOR] = theirs.get();
+  std::vector<std::string> head = {*keeper, "", std::to_string(::getuid()),
+                                   std::to_string(::getgid()), program};
+  std::vector<char *> arguments = toPointers(head);
+  arguments.pop_back();
+  for (char *const *argument = plan.arguments + 1; *argument; ++argument)
+    arguments.push_back(*argument);
+  arguments.push_back(nullptr);
+  plan.program = keeper->c_str();
+  plan.arguments = arguments.data();
+  for (const KeeperMode &mode : keeperModes) {
+    if (mode.containment > wanted)
+      continue;
+    arguments[1] = const_cast<char *>(mode.name);
+    plan.namespaces = mode.namespaces;
+    ours.containment = mode.containment;
+    ours.pid = startChild(plan);
+    if (ours.pid >= 0)
+      break;
+  }
+  if (ours.pid < 0)
+    return makeError("{0}: cannot start: {1}", program, std::strerror(errno));
+  if (plan.failedStep) {
+    reapProcess(ours.pid);
+    return makeError("{0}: {1}: {2}", program,
+                     static_cast<const char *>(plan.failedStep),
+                     std::strerror(plan.failedErrno));
+  }
+  theirs.close();
+  return readStart(ours, program);
+}
+
+static llvm::Error startAlone(ChildPlan &plan, SpawnedProcess &ours) {
+  ours.pid = ours.programPid = startChild(plan);
+  if (ours.pid < 0)
+    return makeError("{0}: cannot start: {1}", plan.program,
+                     std::strerror(errno));
+  if (!plan.failedStep)
+    return llvm::Error::success();
+  reapProcess(ours.pid);
+  return makeError("{0}: {1}: {2}", plan.program,
+                   static_cast<const char *>(plan.failedStep),
+                   std::strerror(plan.failedErrno));
+}
+
 Expected<SpawnedProcess> attune::spawnProcess(const ProcessOptions &options) {
   if (options.arguments.empty())
     return makeError("no program to start was given");
@@ -235,23 +359,19 @@ Expected<SpawnedProcess> attune::spawnProcess(const ProcessOptions &options) {
       arguments.data(),
       variables.data(),
       options.workingFolder.empty() ? nullptr : options.workingFolder.c_str(),
-      {-1, -1, -1, -1, -1},
+      {-1, -1, -1, -1, -1, -1},
       options.limits,
       ::getpid(),
-      toSet(options.cores)};
+      toSet(options.cores),
+      0};
   SpawnedProcess ours;
   Descriptor theirs[4];
   if (auto error = makeChannels(options.channel, plan, ours, theirs))
     return error;
-  ours.pid = startChild(plan);
-  if (ours.pid < 0)
-    return makeError("{0}: cannot start: {1}", *program, std::strerror(errno));
-  if (plan.failedStep) {
-    reapProcess(ours.pid);
-    return makeError("{0}: {1}: {2}", *program,
-                     static_cast<const char *>(plan.failedStep),
-                     std::strerror(plan.failedErrno));
-  }
+  if (auto error = options.containment == Containment::Group
+                       ? startAlone(plan, ours)
+                       : startContained(plan, options.containment, ours))
+    return std::move(error);
   ours.pidDescriptor =
       Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, ours.pid, 0)));
   return ours;

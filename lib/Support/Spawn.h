@@ -34,9 +34,20 @@ struct SpawnedProcess {
   Descriptor output;        ///< What it prints; does not block.
   Descriptor linesTo;       ///< A socket; does not block.
   Descriptor linesFrom;     ///< Does not block.
+  /// Of a contained program, `pid` is its keeper's (attune/Support/Keeper.h).
+  Containment containment = Containment::Group;
+  int programPid = -1;
+  Descriptor keeperStatus; ///< Says how the program ended; does not block.
 };
 
 llvm::Expected<SpawnedProcess> spawnProcess(const ProcessOptions &options);
+
+/// How a process ended, from wait's status.
+ProcessEnd toProcessEnd(int status, double cpuSeconds);
+
+/// Of `root` and its descendants. A root that is not the program is its keeper,
+/// and does not count.
+ProcessUsage usageOfTree(int root, int program);
 
 /// Waits for a process that is known to have ended or to be about to.
 ProcessEnd reapProcess(int pid);

@@ -10,6 +10,7 @@
 #include "attune/Support/Clock.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
+#include "attune/Support/Keeper.h"
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -42,21 +43,26 @@ std::string ProcessEnd::describe() const {
                 : llvm::formatv("exit status {0}", exitCode).str();
 }
 
+ProcessEnd attune::toProcessEnd(int status, double cpuSeconds) {
+  ProcessEnd end;
+  end.cpuSeconds = cpuSeconds;
+  if (WIFSIGNALED(status))
+    end.signal = WTERMSIG(status);
+  else
+    end.exitCode = WEXITSTATUS(status);
+  return end;
+}
+
 ProcessEnd attune::reapProcess(int pid) {
   int status = 0;
   rusage usage = {};
   while (::wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
     ;
-  ProcessEnd end;
-  if (WIFSIGNALED(status))
-    end.signal = WTERMSIG(status);
-  else
-    end.exitCode = WEXITSTATUS(status);
   auto seconds = [](const timeval &time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * time.tv_usec;
   };
-  end.cpuSeconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-  return end;
+  return toProcessEnd(status,
+                      seconds(usage.ru_utime) + seconds(usage.ru_stime));
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,6 +133,7 @@ struct Subprocess::State {
   void readLines();
   void writeLines();
   bool hasEnded(bool pidReadable);
+  void kill();
   void finish();
 };
 
@@ -145,7 +152,13 @@ Expected<Subprocess> Subprocess::spawn(const ProcessOptions &options) {
 Subprocess::~Subprocess() {
   if (!state || state->end)
     return;
-  kill();
+  state->kill();
+  // A keeper without a namespace has to find what it keeps; stopped, it cannot.
+  for (int i = 0; i < 200 && !state->end; ++i)
+    wait(0.01);
+  if (state->end)
+    return;
+  ::kill(-state->process.pid, SIGKILL);
   reapProcess(state->process.pid);
 }
 
@@ -208,10 +221,28 @@ bool Subprocess::State::hasEnded(bool pidReadable) {
          info.si_pid == process.pid;
 }
 
+void Subprocess::State::kill() {
+  if (process.containment != Containment::Subreaper) {
+    ::kill(-process.pid, SIGKILL);
+    return;
+  }
+  ::kill(process.pid, SIGTERM);
+  ::kill(process.pid, SIGCONT);
+  ::kill(process.programPid, SIGKILL);
+}
+
 void Subprocess::State::finish() {
   // While the leader is not reaped its group's number cannot be reused.
   ::kill(-process.pid, SIGKILL);
   end = reapProcess(process.pid);
+  AttuneKeeperEnd kept = {};
+  // A keeper that ends without a word was killed, and its program with it.
+  if (process.keeperStatus.get() >= 0) {
+    if (::read(process.keeperStatus.get(), &kept, sizeof(kept)) == sizeof(kept))
+      end = toProcessEnd(kept.status, kept.cpuSeconds);
+    else
+      end->signal = SIGKILL;
+  }
   readOutput();
   readLines();
 }
@@ -278,7 +309,7 @@ bool Subprocess::isLineTooLong() const { return state->isLineTooLong(); }
 
 void Subprocess::kill() {
   if (!state->end)
-    ::kill(-state->process.pid, SIGKILL);
+    state->kill();
 }
 
 const std::optional<ProcessEnd> &Subprocess::getEnd() const {
@@ -289,35 +320,22 @@ std::string Subprocess::takeOutput() {
   return state->output.take();
 }
 uint64_t Subprocess::outputBytes() const { return state->output.getTotal(); }
-int Subprocess::getPid() const { return state->process.pid; }
+int Subprocess::getPid() const { return state->process.programPid; }
+Containment Subprocess::getContainment() const {
+  return state->process.containment;
+}
 
 ProcessUsage Subprocess::usage() const {
-  ProcessUsage usage;
   if (state->end)
-    return usage;
-  std::string statm =
-      llvm::formatv("/proc/{0}/statm", state->process.pid).str();
-  if (auto text = readFile(statm)) {
-    uint64_t pages = 0;
-    if (!StringRef(*text).split(' ').second.split(' ').first.getAsInteger(
-            10, pages))
-      usage.residentBytes = pages * ::sysconf(_SC_PAGESIZE);
-  } else {
-    llvm::consumeError(text.takeError()); // it has just ended
-  }
-  clockid_t clock;
-  timespec time;
-  if (::clock_getcpuclockid(state->process.pid, &clock) == 0 &&
-      ::clock_gettime(clock, &time) == 0)
-    usage.cpuSeconds = static_cast<double>(time.tv_sec) + 1e-9 * time.tv_nsec;
-  return usage;
+    return {};
+  return usageOfTree(state->process.pid, state->process.programPid);
 }
 
 void Subprocess::limitFileBytes(uint64_t bytes) {
   if (state->end)
     return;
   rlimit limit = {bytes ? bytes : RLIM_INFINITY, RLIM_INFINITY};
-  ::prlimit(state->process.pid, RLIMIT_FSIZE, &limit, nullptr);
+  ::prlimit(state->process.programPid, RLIMIT_FSIZE, &limit, nullptr);
 }
 
 Expected<ProcessResult> attune::runProcess(const ProcessOptions &options,

@@ -25,9 +25,11 @@ namespace attune {
 struct Limits {
   double wallSeconds = 60;
   double cpuSeconds = 0;
-  uint64_t memoryBytes = 4ull << 30;  ///< Resident; looked at every 10 ms.
+  /// Resident, of the child and all that it started; looked at every 10 ms.
+  uint64_t memoryBytes = 4ull << 30;
   uint64_t outputBytes = 64ull << 20; ///< Printed on 1 and 2.
   uint64_t fileBytes = 4ull << 30;    ///< Of every file written.
+  unsigned processes = 64;            ///< The child, and those that it started.
 };
 
 /// What a failure of the process means: the same death is a CompileError in a
@@ -51,6 +53,8 @@ struct WorkerOptions {
   JobPhase phase = JobPhase::Run;
   double startSeconds = 30;      ///< Until it says hello.
   unsigned jobsPerProcess = 500; ///< Then a new one: leaks end.
+  /// What the child starts ends with it, and none of it has a network.
+  Containment containment = Containment::Namespace;
 };
 
 /// A child process with a temporary folder (its working folder and TMPDIR, so
@@ -76,6 +80,8 @@ public:
   /// From another thread: a call that runs, and later ones, end with an error.
   void cancel() { cancelled = true; }
 
+  /// What the running child got of WorkerOptions::containment.
+  std::optional<Containment> getContainment() const;
   /// 0 when none is running. For tests and messages.
   int getPid() const;
   /// Processes started so far.
