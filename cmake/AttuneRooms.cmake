@@ -19,10 +19,11 @@ target_compile_definitions(attune_options INTERFACE
 file(WRITE ${CMAKE_BINARY_DIR}/attune_pch.cpp "")
 add_library(attune_mlir_pch OBJECT ${CMAKE_BINARY_DIR}/attune_pch.cpp)
 target_link_libraries(attune_mlir_pch PUBLIC attune_options)
-target_precompile_headers(attune_mlir_pch PRIVATE
+set(ATTUNE_PCH_HEADERS
   <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Linalg/IR/Linalg.h>
   <mlir/Dialect/Transform/IR/TransformOps.h> <mlir/Pass/PassManager.h>
   <llvm/Support/JSON.h> <llvm/ADT/StringMap.h> <string> <vector> <memory> <optional>)
+target_precompile_headers(attune_mlir_pch PRIVATE ${ATTUNE_PCH_HEADERS})
 
 # attune_room(NAME [MLIR] [LINK libs...] [DEPENDS targets...])
 function(attune_room NAME)

@@ -204,8 +204,11 @@ std::string Expression::str() const {
                           : std::to_string(getValue());
   case Op::Knob:
     return getName();
-  case Op::Text:
-    return llvm::formatv("{0}", llvm::json::Value(getName())).str();
+  case Op::Text: {
+    // No escapes: a text that was read has at most one kind of quotes in it.
+    const char *quote = llvm::StringRef(getName()).contains('"') ? "'" : "\"";
+    return quote + getName() + quote;
+  }
   case Op::Present:
     return "present(" + getName() + ")";
   case Op::If:

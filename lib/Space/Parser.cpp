@@ -46,7 +46,8 @@ private:
     if (token == "=")
       return fail(start, "'=' is not a comparison; write '=='");
     if (kind == Kind::Bad && (token[0] == '"' || token[0] == '\''))
-      return fail(start, "a text without its closing quote");
+      return fail(start, "a text without its closing quote, or with a "
+                         "control character");
     return fail(start,
                 "unexpected '" + token + "' where " + wanted + " is expected");
   }
@@ -83,6 +84,8 @@ private:
 
 } // namespace
 
+static bool isControl(char c) { return (c >= 0 && c < 0x20) || c == 0x7f; }
+
 void Parser::advance() {
   while (next < source.size() && llvm::isSpace(source[next]))
     ++next;
@@ -106,8 +109,10 @@ void Parser::advance() {
                  .size();
   } else if (rest[0] == '"' || rest[0] == '\'') {
     size_t end = rest.find(rest[0], 1);
-    kind = end == llvm::StringRef::npos ? Kind::Bad : Kind::Text;
     length = end == llvm::StringRef::npos ? rest.size() : end + 1;
+    bool closed = end != llvm::StringRef::npos &&
+                  llvm::none_of(rest.take_front(length), isControl);
+    kind = closed ? Kind::Text : Kind::Bad;
   } else {
     kind = Kind::Bad;
     for (llvm::StringRef symbol : {"//", "**", "<=", ">=", "==", "!=", "+", "-",

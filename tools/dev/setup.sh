@@ -12,7 +12,7 @@ requirements=(requirements.txt)
 
 packages=(
   clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools libomp-22-dev
-  clang-format-22 cmake ninja-build ccache
+  libclang-rt-22-dev clang-tidy-22 clang-format-22 cmake ninja-build ccache
   protobuf-compiler libprotobuf-dev
   libsqlite3-dev libcli11-dev libgtest-dev libgmock-dev zlib1g-dev
   python3 python3-venv git ca-certificates

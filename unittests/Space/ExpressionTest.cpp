@@ -103,5 +103,6 @@ TEST(Expression, ErrorsGiveTheColumn) {
   EXPECT_EQ(errorOf("1.5 < a"),
             "column 1: '1.5' is not a decimal integer in \"1.5 < a\"");
   EXPECT_EQ(errorOf("c == 'x"),
-            "column 6: a text without its closing quote in \"c == 'x\"");
+            "column 6: a text without its closing quote, or with a control "
+            "character in \"c == 'x\"");
 }
