@@ -377,6 +377,9 @@ SmallVector<LoopRole> attune::inferLoopRoles(linalg::LinalgOp op) {
             kCandidates.reset(dim.getPosition());
         });
   }
+  // Pooling multiplies nothing: its steps are those of a window.
+  if (opClass == OpClass::Pooling)
+    kCandidates.reset();
   if (auto k = innermost(kCandidates, extents))
     roles[*k] = LoopRole::K;
 

@@ -63,6 +63,20 @@ OpResult findProducer(tensor::ExtractSliceOp slice,
   return dyn_cast<OpResult>(source);
 }
 
+/// Whether a slice of a pad is a part of a padded dimension: such pads have
+/// sizes that are only known when running.
+bool cutsPadding(tensor::ExtractSliceOp slice, OpResult producer) {
+  auto pad = dyn_cast<tensor::PadOp>(producer.getOwner());
+  if (!pad)
+    return false;
+  llvm::SmallBitVector padded = pad.getPaddedDims();
+  auto shape = pad.getResultType().getShape();
+  for (auto [dim, size] : llvm::enumerate(slice.getStaticSizes()))
+    if (padded.test(dim) && (ShapedType::isDynamic(size) || size != shape[dim]))
+      return true;
+  return false;
+}
+
 /// Moves producers to the slices that are cut from their results, and on to
 /// the producers' producers. Equal slices of one producer share one copy.
 class Fuser {
@@ -80,7 +94,8 @@ public:
         continue;
       OpResult producer = findProducer(slice, loops);
       if (!producer || !isa<TilingInterface>(producer.getOwner()) ||
-          !mayFuse(producer.getOwner()) || reuse(slice, producer))
+          !mayFuse(producer.getOwner()) || cutsPadding(slice, producer) ||
+          reuse(slice, producer))
         continue;
       for (Operation *next : fuse(slice, producer))
         worklist.push_back(next);

@@ -221,6 +221,7 @@ LogicalResult attune::vectorizeSmall(RewriterBase &rewriter, Operation *scope,
   cleanUp(rewriter, scope);
   hoistSubsets(rewriter, scope);
   simplifyVectors(rewriter, scope);
+  readStridesAsShuffles(rewriter, scope);
   orderOperands(scope);
   hoist(rewriter, scope);
   return success();

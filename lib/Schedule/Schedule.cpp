@@ -11,6 +11,7 @@
 #include "attune/Support/Error.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringSet.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace attune;
@@ -209,6 +210,15 @@ llvm::Error rejectEmpty(func::FuncOp dispatch) {
                : llvm::Error::success();
 }
 
+/// How much of a change it is: doublings between sizes, much for what is none.
+double knobDistance(const KnobValue &a, const KnobValue &b) {
+  auto *from = std::get_if<int64_t>(&a), *to = std::get_if<int64_t>(&b);
+  constexpr double otherKind = 100;
+  if (!from || !to || *from < 0 || *to < 0)
+    return a == b ? 0 : otherKind;
+  return std::abs(std::log2(double(*from + 1) / double(*to + 1)));
+}
+
 } // namespace
 
 NamedSequenceOp Schedule::sequence() const {
@@ -269,23 +279,39 @@ Schedule::defaultConfiguration(func::FuncOp dispatch, const Target &target,
   llvm::Error violated = check(configuration, *bindings);
   if (!violated)
     return configuration;
-  // One knob off is the usual case: a tile that a constraint does not allow.
-  for (auto [index, choice] : llvm::enumerate(choices)) {
-    auto values = listDomain(choice.domain, *bindings);
+  auto repaired = repair(configuration, *bindings);
+  if (!repaired)
+    return llvm::joinErrors(std::move(violated), repaired.takeError());
+  if (!*repaired)
+    return std::move(violated);
+  llvm::consumeError(std::move(violated));
+  return std::move(**repaired);
+}
+
+llvm::Expected<std::optional<Configuration>>
+Schedule::repair(const Configuration &configuration,
+                 const Bindings &bindings) const {
+  std::optional<Configuration> nearest;
+  double least = 0;
+  for (auto [index, choice] : llvm::enumerate(collectChoices(sequence()))) {
+    auto values = listDomain(choice.domain, bindings);
     if (!values)
-      return llvm::joinErrors(std::move(violated), values.takeError());
+      return values.takeError();
     for (const KnobValue &value : *values) {
+      double change = knobDistance(configuration.values[index].second, value);
+      if (nearest && change >= least)
+        continue;
       Configuration other = configuration;
       other.values[index].second = value;
-      llvm::Error error = check(other, *bindings);
-      if (!error) {
-        llvm::consumeError(std::move(violated));
-        return other;
+      if (llvm::Error error = check(other, bindings)) {
+        llvm::consumeError(std::move(error));
+        continue;
       }
-      llvm::consumeError(std::move(error));
+      nearest = std::move(other);
+      least = change;
     }
   }
-  return std::move(violated);
+  return nearest;
 }
 
 llvm::Error Schedule::apply(func::FuncOp dispatch,

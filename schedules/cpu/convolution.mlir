@@ -64,7 +64,13 @@ module attributes {transform.with_named_sequence, attune.priority = 90 : i64} {
       %padded = smt.int.add %row, %below
       %vectors = smt.int.div %padded, %vb
       %accumulators = smt.int.mul %vectors, %mt
-      %all = smt.int.add %accumulators, %vectors, %one
+      // One row reads its vectors straight into the multiply-adds.
+      %fourteen = smt.int.constant 14
+      %sixteen = smt.int.constant 16
+      %rounded = smt.int.add %mt, %fourteen
+      %rows = smt.int.div %rounded, %sixteen
+      %held = smt.int.mul %vectors, %rows
+      %all = smt.int.add %accumulators, %held, %one
       %fit = smt.int.cmp le %all, %vr
       smt.assert %fit
     }

@@ -77,6 +77,11 @@ mlir::LogicalResult tileReduction(mlir::RewriterBase &rewriter,
 mlir::LogicalResult tileRest(mlir::RewriterBase &rewriter,
                              mlir::Operation *scope, int64_t lanes);
 
+/// Makes reads of every second element of a slice's rows into two reads of rows
+/// and a shuffle: as they are they become scalar loads.
+void readStridesAsShuffles(mlir::RewriterBase &rewriter,
+                           mlir::Operation *scope);
+
 /// Vectorises every linalg op under `scope` whose iteration space is static and
 /// has at most `maxElements` points, forwards and hoists what vectors pass
 /// through tensors; other ops stay, to become loops.

@@ -26,6 +26,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/StringMap.h"
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace attune {
@@ -96,6 +97,10 @@ public:
 
 private:
   friend class ScheduleLibrary;
+  /// The nearest valid configuration that differs in one knob, if there is one.
+  llvm::Expected<std::optional<Configuration>>
+  repair(const Configuration &configuration, const Bindings &bindings) const;
+
   std::string scheduleName;
   int64_t priority = 0;
   mlir::OwningOpRef<mlir::ModuleOp> module;
