@@ -93,13 +93,16 @@ static Error exportProgress(const Connection &connection, LineSink sink) {
         {"calls", row.integer(6)},    {"schedules", row.text(7)}};
     if (!row.isNull(1))
       object["programSeconds"] = row.real(1);
-    if (!row.isNull(8))
+    if (!row.isNull(8)) {
       object["endedAt"] = row.real(8);
+      object["endReason"] = row.text(9);
+    }
     return put(sink, std::move(object));
   };
   return connection.each(
       "SELECT s.uid, s.program_seconds, d.fingerprint, d.sizes, u.name, "
-      "u.seconds, u.calls, u.schedules, u.ended_at FROM session_dispatches u "
+      "u.seconds, u.calls, u.schedules, u.ended_at, u.end_reason FROM "
+      "session_dispatches u "
       "JOIN sessions s ON s.id = u.session_id JOIN dispatches d ON d.id = "
       "u.dispatch_id ORDER BY s.id, u.name",
       dispatch);
@@ -379,10 +382,13 @@ Error Importer::takeSessionDispatch(const json::Object &object) {
   double seconds = fields.real("seconds");
   int64_t calls = fields.integer("calls");
   std::optional<double> programSeconds, endedAt;
+  std::optional<std::string> endReason;
   if (object.get("programSeconds"))
     programSeconds = fields.real("programSeconds");
-  if (object.get("endedAt"))
+  if (object.get("endedAt")) {
     endedAt = fields.real("endedAt");
+    endReason = fields.text("endReason");
+  }
   if (Error error = fields.take())
     return error;
   auto dispatch = db::internDispatch(connection, key);
@@ -395,9 +401,10 @@ Error Importer::takeSessionDispatch(const json::Object &object) {
   // Which trials it knew is of the other file: row numbers do not travel.
   return connection.run(
       "INSERT INTO session_dispatches (session_id, dispatch_id, name, seconds, "
-      "calls, schedules, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO "
+      "calls, schedules, ended_at, end_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+      "ON CONFLICT DO "
       "NOTHING",
-      *session, *dispatch, name, seconds, calls, schedules, endedAt);
+      *session, *dispatch, name, seconds, calls, schedules, endedAt, endReason);
 }
 
 Error Importer::takeEnvironment(const json::Object &object) {

@@ -41,7 +41,7 @@ Error Database::recordProfile(int64_t session, const SessionProfile &profile) {
       return error;
     if (Error error = connection.run(
             "INSERT INTO session_dispatches (session_id, dispatch_id, name, "
-            "seconds, calls) VALUES (?, ?, ?, ?, ?)",
+            "seconds, calls) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
             session, *id, dispatch.name, dispatch.seconds, dispatch.calls))
       return error;
   }
@@ -123,6 +123,7 @@ struct Opening {
   bool isOpen = false;
   int64_t knownTrial = 0;
   bool settledElsewhere = false;
+  std::optional<std::string> endReason;
 };
 } // namespace
 
@@ -130,10 +131,15 @@ static Expected<Opening> findOpening(const Connection &connection,
                                      int64_t session, int64_t dispatch) {
   Opening opening;
   Error error = connection.each(
-      "SELECT known_trial, settled_elsewhere FROM session_dispatches WHERE "
+      "SELECT known_trial, settled_elsewhere, end_reason FROM "
+      "session_dispatches "
+      "WHERE "
       "session_id = ? AND dispatch_id = ?",
       [&](Statement &row) -> Error {
-        opening = {!row.isNull(0), row.integer(0), row.integer(1) != 0};
+        opening = {!row.isNull(0), row.integer(0), row.integer(1) != 0,
+                   std::nullopt};
+        if (!row.isNull(2))
+          opening.endReason = row.text(2);
         return Error::success();
       },
       session, dispatch);
@@ -164,7 +170,7 @@ static Expected<Opening> keepOpening(const Connection &connection,
           session, dispatch, key.fingerprint, schedules, last->value_or(0),
           static_cast<int64_t>(*settled)))
     return error;
-  return Opening{true, last->value_or(0), *settled};
+  return Opening{true, last->value_or(0), *settled, std::nullopt};
 }
 
 /// What this session itself recorded, in order.
@@ -217,6 +223,7 @@ Database::openDispatch(int64_t session, const DispatchKey &key,
   DispatchHistory history;
   history.earlier = std::move(*earlier);
   history.settledElsewhere = opening->settledElsewhere;
+  history.endReason = opening->endReason;
   if (Error error =
           readOwn(connection, session, *dispatch, scheduleVersions, history))
     return error;
@@ -225,12 +232,14 @@ Database::openDispatch(int64_t session, const DispatchKey &key,
   return history;
 }
 
-Error Database::closeDispatch(int64_t session, const DispatchKey &key) {
+Error Database::closeDispatch(int64_t session, const DispatchKey &key,
+                              StringRef reason) {
   if (Error error = impl->connection->run(
-          "UPDATE session_dispatches SET ended_at = ? WHERE session_id = ? AND "
+          "UPDATE session_dispatches SET ended_at = ?, end_reason = ? WHERE "
+          "session_id = ? AND "
           "dispatch_id = (SELECT id FROM dispatches WHERE fingerprint = ? AND "
           "sizes = ?)",
-          impl->now(), session, key.fingerprint, key.sizes))
+          impl->now(), reason, session, key.fingerprint, key.sizes))
     return error;
   if (sqlite3_changes(impl->connection->getHandle()) == 0)
     return makeError("{0}: session {1} never turned to the dispatch {2}",

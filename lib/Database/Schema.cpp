@@ -96,6 +96,7 @@ CREATE TABLE session_dispatches (
   known_trial INTEGER,
   settled_elsewhere INTEGER NOT NULL DEFAULT 0,
   ended_at REAL,
+  end_reason TEXT,
   PRIMARY KEY (session_id, dispatch_id)) WITHOUT ROWID;
 CREATE INDEX session_dispatches_by_dispatch
   ON session_dispatches (dispatch_id);

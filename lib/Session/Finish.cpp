@@ -9,6 +9,9 @@
 #include "State.h"
 #include "attune/Report/Report.h"
 #include "attune/Support/Error.h"
+#include "attune/Support/Files.h"
+
+#include "llvm/Support/FileSystem.h"
 
 #include <ctime>
 
@@ -135,6 +138,7 @@ SessionReport describeSession(const State &state) {
   report.versions = options.versions;
   report.stopReason = state.stopReason;
   report.notes = state.parts.backend.notes();
+  append_range(report.notes, describeReuse(state));
   report.warnings = state.warnings;
   return report;
 }
@@ -163,23 +167,53 @@ Expected<std::vector<double>> profileInside(State &state, Executor &executor,
   return seconds;
 }
 
+/// The program with the winners of the moment in it.
+struct Tuned {
+  Spec spec;
+  std::string library;
+};
+
+Expected<Tuned> buildTuned(State &state) {
+  Tuned tuned{specOf(state), ""};
+  ApplyResult applied;
+  auto library = state.parts.backend.buildTuned(tuned.spec, applied, "");
+  if (!library)
+    return library.takeError();
+  if (!applied.appliedAll())
+    return makeError("the spec does not apply to the program it was made for");
+  tuned.library = std::move(*library);
+  return tuned;
+}
+
+void dropWinner(DispatchState &dispatch, StringRef reason) {
+  dispatch.winner.reset();
+  dispatch.speedup = {};
+  dispatch.tunedSeconds = dispatch.baselineSeconds;
+  dispatch.reason = reason.str();
+}
+
+Error rebuildIfDropped(State &state, Tuned &tuned) {
+  size_t winners =
+      count_if(state.dispatches, [](const DispatchState &dispatch) {
+        return dispatch.winner.has_value();
+      });
+  if (winners == tuned.spec.entries.size())
+    return Error::success();
+  return buildTuned(state).moveInto(tuned);
+}
+
 /// What wins alone may lose inside the program, where caches hold other data: a
 /// winner stays if it is faster there, too, by the median of several rounds.
-Error keepWinnersInside(State &state) {
-  Spec spec = specOf(state);
-  if (spec.entries.empty())
+Error keepWinnersInside(State &state, Tuned &tuned) {
+  if (tuned.spec.entries.empty())
     return Error::success();
-  ApplyResult applied;
-  auto tuned = state.parts.backend.buildTuned(spec, applied, "");
-  if (!tuned)
-    return tuned.takeError();
   std::vector<std::vector<double>> before(state.dispatches.size()),
       after(state.dispatches.size());
   auto executor = state.parts.createExecutor({});
   for (int round = 0; round < 5; ++round)
     for (bool isTuned : {false, true}) {
-      auto seconds = profileInside(
-          state, *executor, isTuned ? *tuned : StringRef(state.baseline));
+      auto seconds = profileInside(state, *executor,
+                                   isTuned ? tuned.library : state.baseline);
       if (!seconds)
         return seconds.takeError();
       for (auto [index, value] : enumerate(*seconds))
@@ -189,26 +223,17 @@ Error keepWinnersInside(State &state) {
     if (!dispatch.winner ||
         median(after[index]) < 0.995 * median(before[index]))
       continue;
-    dispatch.winner.reset();
-    dispatch.speedup = {};
-    dispatch.tunedSeconds = dispatch.baselineSeconds;
-    dispatch.reason = "faster alone, not inside the program";
+    dropWinner(dispatch, "faster alone, not inside the program");
   }
-  return Error::success();
+  return rebuildIfDropped(state, tuned);
 }
 
-/// The program tuned with `spec`: measured, and certain to be right.
-Expected<SessionReport> measureTuned(State &state, const Spec &spec,
+/// The tuned program: measured, and compared with the reference.
+Expected<SessionReport> measureTuned(State &state, const Tuned &tuned,
                                      double seconds) {
-  ApplyResult applied;
-  auto tuned = state.parts.backend.buildTuned(spec, applied, "");
-  if (!tuned)
-    return tuned.takeError();
-  if (!applied.appliedAll())
-    return makeError("the spec does not apply to the program it was made for");
   SessionReport report = describeSession(state);
   for (const EntryRun &run : state.runs) {
-    auto entry = compareRun(state, run, *tuned, seconds);
+    auto entry = compareRun(state, run, tuned.library, seconds);
     if (!entry)
       return entry.takeError();
     report.entries.push_back(std::move(*entry));
@@ -217,51 +242,62 @@ Expected<SessionReport> measureTuned(State &state, const Spec &spec,
   return report;
 }
 
-void dropWinners(State &state, StringRef reason) {
-  for (DispatchState &dispatch : state.dispatches) {
-    if (!dispatch.winner)
-      continue;
-    dispatch.winner.reset();
-    dispatch.speedup = {};
-    dispatch.tunedSeconds = dispatch.baselineSeconds;
-    dispatch.reason = reason.str();
-  }
-}
-
 } // namespace
 
-Expected<SessionReport> finish(State &state, double comparisonSeconds) {
+Expected<SessionReport> finish(State &state, StringRef folder,
+                               double comparisonSeconds) {
   ProgressState progress;
   progress.stage = "verifying";
   progress.elapsedSeconds = state.elapsed();
   state.parts.progress.update(progress);
-  if (Error error = keepWinnersInside(state))
+  auto tuned = buildTuned(state);
+  if (!tuned)
+    return tuned.takeError();
+  if (Error error = keepWinnersInside(state, *tuned))
     return std::move(error);
-  Spec spec = specOf(state);
-  auto report = measureTuned(state, spec, comparisonSeconds);
+  auto report = measureTuned(state, *tuned, comparisonSeconds);
   if (!report)
     return report.takeError();
   // A spec never makes the program slower, and never makes it wrong.
   bool slower = report->program.speedup.high < 1;
-  if (!spec.entries.empty() && (slower || !report->program.outputsAgree)) {
+  if (!tuned->spec.entries.empty() &&
+      (slower || !report->program.outputsAgree)) {
     std::string reason =
         slower ? "the whole program was slower with what won alone"
                : "the whole program was wrong with what won alone: " +
                      report->program.disagreement;
     state.warnings.push_back(reason);
-    dropWinners(state, reason);
-    spec = specOf(state);
-    report = measureTuned(state, spec, comparisonSeconds);
+    for (DispatchState &dispatch : state.dispatches)
+      if (dispatch.winner)
+        dropWinner(dispatch, reason);
+    if (Error error = rebuildIfDropped(state, *tuned))
+      return std::move(error);
+    report = measureTuned(state, *tuned, comparisonSeconds);
     if (!report)
       return report.takeError();
   }
   addDispatches(state, *report);
   report->elapsedSeconds = state.elapsed();
-  if (Error error = writeSpec(spec, state.options.resultFolder + "/spec.mlir"))
+  if (Error error = writeSpec(tuned->spec, (folder + "/spec.mlir").str()))
     return std::move(error);
-  if (Error error = writeReport(*report, state.options.resultFolder))
+  if (Error error = writeReport(*report, folder))
     return std::move(error);
   return report;
+}
+
+Error rehearse(State &state) {
+  StringRef results = state.options.resultFolder;
+  std::string folder = results.str();
+  bool isTaken = sys::fs::exists(results + "/spec.mlir");
+  if (isTaken)
+    folder += "/rehearsal.tmp";
+  if (isTaken)
+    if (Error error = createFolder(folder))
+      return error;
+  Error error = finish(state, folder, /*comparisonSeconds=*/0.05).takeError();
+  if (isTaken)
+    sys::fs::remove_directories(folder);
+  return error;
 }
 
 } // namespace attune::session

@@ -146,8 +146,9 @@ Error prepareRuns(State &state) {
   return Error::success();
 }
 
-/// Adds the hooks' times of one entry to the dispatches.
-static Expected<double> profileRun(State &state, const EntryRun &run) {
+/// Adds the hooks' times of one entry to the dispatches; gives the entry's.
+static Expected<double> profileRun(State &state, const EntryRun &run,
+                                   SessionProfile &profile) {
   RunJob job;
   job.library = state.baseline;
   job.entry = run.entry;
@@ -166,41 +167,52 @@ static Expected<double> profileRun(State &state, const EntryRun &run) {
     return result.takeError();
   if (result->outcome != Outcome::Ok)
     return failure("profiling", result->reason, result->detail);
-  for (auto [index, dispatch] : enumerate(state.dispatches)) {
+  for (auto [index, dispatch] : enumerate(profile.dispatches)) {
     if (index >= result->dispatchSeconds.size())
       break;
     dispatch.seconds += result->dispatchSeconds[index];
-    dispatch.callsPerRun +=
-        static_cast<int64_t>(result->dispatchCalls[index] + 0.5);
+    dispatch.calls += static_cast<int64_t>(result->dispatchCalls[index] + 0.5);
   }
   return median(result->seconds);
 }
 
-Error profileProgram(State &state) {
-  if (Error error = stopIfInterrupted())
-    return error;
+static Expected<SessionProfile> measureProfile(State &state) {
   state.parts.progress.update({"profiling"});
-  for (const BackendDispatch &dispatch : state.parts.backend.dispatches()) {
-    state.dispatches.emplace_back();
-    state.dispatches.back().dispatch = &dispatch;
-  }
-  double total = 0;
+  SessionProfile profile;
+  for (const DispatchState &state : state.dispatches)
+    profile.dispatches.push_back({keyOf(state), state.dispatch->name});
   for (const EntryRun &run : state.runs) {
-    auto seconds = profileRun(state, run);
+    auto seconds = profileRun(state, run, profile);
     if (!seconds)
       return seconds.takeError();
-    total += *seconds;
+    profile.programSeconds += *seconds;
   }
   // Hooks and noise may make the parts a little more than the whole.
   double parts = 0;
-  for (const DispatchState &dispatch : state.dispatches)
+  for (const SessionProfile::Dispatch &dispatch : profile.dispatches)
     parts += dispatch.seconds;
-  total = std::max(total, parts);
+  profile.programSeconds = std::max(profile.programSeconds, parts);
+  return profile;
+}
+
+/// What each dispatch takes in the program.
+static void applyProfile(State &state, const SessionProfile &profile) {
+  for (DispatchState &dispatch : state.dispatches)
+    for (const SessionProfile::Dispatch &row : profile.dispatches)
+      if (row.key.fingerprint == keyOf(dispatch).fingerprint) {
+        dispatch.seconds = row.seconds;
+        dispatch.callsPerRun = row.calls;
+        dispatch.share = profile.programSeconds > 0
+                             ? row.seconds / profile.programSeconds
+                             : 0;
+      }
+}
+
+/// Those that make up most of the time.
+static void chooseDispatches(State &state) {
   std::vector<DispatchState *> order;
-  for (DispatchState &dispatch : state.dispatches) {
-    dispatch.share = total > 0 ? dispatch.seconds / total : 0;
+  for (DispatchState &dispatch : state.dispatches)
     order.push_back(&dispatch);
-  }
   llvm::stable_sort(order, [](DispatchState *a, DispatchState *b) {
     return a->share > b->share;
   });
@@ -220,13 +232,37 @@ Error profileProgram(State &state) {
                                    .str()
                              : "not called with these inputs";
     covered += dispatch->share;
-    if (Error error = state.parts.database.recordDispatch(
-            state.sessionId,
-            {dispatch->dispatch->fingerprint, "", dispatch->dispatch->rootOp,
-             dispatch->dispatch->shapes},
-            dispatch->dispatch->name, dispatch->callsPerRun))
-      return error;
   }
+}
+
+DispatchKey keyOf(const DispatchState &dispatch) {
+  return {dispatch.dispatch->fingerprint, "", dispatch.dispatch->rootOp,
+          dispatch.dispatch->shapes};
+}
+
+Error profileProgram(State &state) {
+  if (Error error = stopIfInterrupted())
+    return error;
+  for (const BackendDispatch &dispatch : state.parts.backend.dispatches()) {
+    state.dispatches.emplace_back();
+    state.dispatches.back().dispatch = &dispatch;
+  }
+  // A session that goes on must come to the same dispatches in the same order.
+  auto profile = state.parts.database.sessionProfile(state.sessionId);
+  if (!profile)
+    return profile.takeError();
+  if (!*profile) {
+    auto measured = measureProfile(state);
+    if (!measured)
+      return measured.takeError();
+    if (Error error = store(state, [&](Database &database) {
+          return database.recordProfile(state.sessionId, *measured);
+        }))
+      return error;
+    *profile = std::move(*measured);
+  }
+  applyProfile(state, **profile);
+  chooseDispatches(state);
   return Error::success();
 }
 

@@ -20,36 +20,6 @@ namespace attune {
 namespace session {
 namespace {
 
-Error openSession(State &state) {
-  const SessionOptions &options = state.options;
-  SessionStart start;
-  start.programHash = state.parts.backend.programHash();
-  start.programName = options.model;
-  start.command = options.command;
-  start.seed = options.seed;
-  start.budget = options.budget.text;
-  start.conditions = {options.target, options.threads, options.versions};
-  auto resumed = state.parts.database.resumeSession(start);
-  if (!resumed)
-    return resumed.takeError();
-  if (*resumed) {
-    state.sessionId = (*resumed)->id;
-    state.spentBefore = (*resumed)->spentSeconds;
-    state.trialsMade = (*resumed)->trials;
-    state.parts.progress.note(
-        formatv("going on with an interrupted session: {0} trials, {1:f0} s "
-                "of the budget are spent",
-                (*resumed)->trials, state.spentBefore)
-            .str());
-    return Error::success();
-  }
-  auto session = state.parts.database.beginSession(start);
-  if (!session)
-    return session.takeError();
-  state.sessionId = *session;
-  return Error::success();
-}
-
 double shareLeft(ArrayRef<DispatchState *> order, size_t from) {
   double sum = 0;
   for (DispatchState *dispatch : order.drop_front(from))
@@ -80,22 +50,67 @@ Error searchDispatches(State &state, double reserve) {
       dispatch.reason = "the budget was spent before its turn";
       continue;
     }
-    if (Error error = prepareDispatch(state, dispatch)) {
-      dispatch.reason = toString(std::move(error));
-      state.parts.progress.note(dispatch.dispatch->name + ": " +
-                                dispatch.reason);
-      continue;
-    }
-    left = state.left() - reserve;
     double seconds = left * dispatch.share / shareLeft(order, i);
     if (Error error = tuneDispatch(state, dispatch, seconds))
+      return error;
+    if (Error error = recordEnvironment(state))
       return error;
   }
   if (interruptRequested() != Interrupt::None)
     state.stopReason = "interrupted";
+  if (state.stopReason.empty() &&
+      (!state.trialsLeft() || state.left() - reserve <= 0))
+    state.stopReason = "budget spent";
   if (state.stopReason.empty())
     state.stopReason = "nothing better is to be expected";
   return Error::success();
+}
+
+/// Told to stop at once: what is on disk is kept, nothing more is written.
+Error stopNow(State &state, Error cause) {
+  consumeError(std::move(cause));
+  if (Error error = store(state, [&](Database &database) {
+        return database.endSession(state.sessionId, "interrupted");
+      }))
+    return error;
+  return makeError("interrupted, and stopped at once; every trial that was "
+                   "recorded is kept, and the same command goes on");
+}
+
+/// How long each run is compared at the end; twice that when it is noisy.
+double comparisonSeconds(const State &state) {
+  double budget = state.options.budget.seconds;
+  return std::isfinite(budget)
+             ? std::clamp(0.04 * budget / state.runs.size(), 0.3, 3.0)
+             : 3.0;
+}
+
+/// The search, and an ending that leaves what was found even if it fails.
+Expected<SessionReport> searchAndFinish(State &state, double rehearsalSeconds) {
+  double comparison = comparisonSeconds(state);
+  double reserve =
+      1.5 * rehearsalSeconds + 2 * comparison * state.runs.size() + 2;
+  // When a disk is full or a tool is gone, what was found so far still counts.
+  Error stopped = searchDispatches(state, reserve);
+  if (interruptRequested() == Interrupt::Now)
+    return stopNow(state, std::move(stopped));
+  if (stopped)
+    state.stopReason = "stopped by an error";
+  saveMemory(state);
+  auto report = finish(state, state.options.resultFolder, comparison);
+  if (!report) {
+    Error error = joinErrors(std::move(stopped), report.takeError());
+    if (interruptRequested() == Interrupt::Now)
+      return stopNow(state, std::move(error));
+    return std::move(error);
+  }
+  if (stopped)
+    return std::move(stopped);
+  if (Error error = store(state, [&](Database &database) {
+        return database.endSession(state.sessionId, state.stopReason);
+      }))
+    return std::move(error);
+  return report;
 }
 
 } // namespace
@@ -117,30 +132,9 @@ Expected<SessionReport> runSession(SessionParts parts,
 
   // The ending first: nothing may fail only after the night.
   double rehearsalStart = parts.clock.now();
-  if (auto rehearsal = finish(state, /*comparisonSeconds=*/0.05); !rehearsal)
-    return rehearsal.takeError();
-  // Each run is compared for so long, twice that when it is noisy.
-  double comparison =
-      std::isfinite(options.budget.seconds)
-          ? std::clamp(0.04 * options.budget.seconds / state.runs.size(), 0.3,
-                       3.0)
-          : 3.0;
-  double reserve = 1.5 * (parts.clock.now() - rehearsalStart) +
-                   2 * comparison * state.runs.size() + 2;
-
-  // When a disk is full or a tool is gone, what was found so far still counts.
-  Error stopped = searchDispatches(state, reserve);
-  if (stopped)
-    state.stopReason = "stopped by an error";
-  auto report = finish(state, comparison);
-  if (!report)
-    return joinErrors(std::move(stopped), report.takeError());
-  if (stopped)
-    return std::move(stopped);
-  if (Error error =
-          parts.database.endSession(state.sessionId, state.stopReason))
+  if (Error error = rehearse(state))
     return std::move(error);
-  return report;
+  return searchAndFinish(state, parts.clock.now() - rehearsalStart);
 }
 
 } // namespace attune

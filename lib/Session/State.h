@@ -35,7 +35,7 @@ struct DispatchState {
   double baselineSeconds = 0, tunedSeconds = 0; ///< Of one call.
   std::string reason;
   TrialCounts counts;
-  int64_t reused = 0;
+  int64_t reused = 0; ///< Trials of earlier sessions.
   std::vector<double> bestSpeedupAfterTrial;
   std::vector<FailureExample> failures;
 };
@@ -46,8 +46,16 @@ struct State {
   std::vector<EntryInputs> inputs;
   double startedAt = 0; ///< On the clock.
   int64_t sessionId = 0;
-  double spentBefore = 0; ///< Seconds of an earlier, interrupted session.
-  int64_t trialsMade = 0; ///< Of the budget; reused ones cost nothing.
+  std::string sessionUid;
+  /// Of trials that this session made before it was interrupted, as far as it
+  /// has come to them again: they count as if they were made just now.
+  double replayedSeconds = 0;
+  int64_t replayedTrials = 0;
+  int64_t trialsMade = 0;     ///< Of the budget; those of others cost nothing.
+  StoredTrials leftOut;       ///< Counts of trials that do not apply any more.
+  std::string unwritablePath; ///< Of the file, once trials are in memory.
+  /// Nothing of before is in memory either.
+  bool startedAfresh = false;
   std::unique_ptr<Executor> executor;
   std::vector<EntryRun> runs;
   std::string baseline; ///< Library of the whole program.
@@ -57,7 +65,9 @@ struct State {
   std::string stopReason;
   std::vector<std::string> warnings;
 
-  double elapsed() const { return parts.clock.now() - startedAt + spentBefore; }
+  double elapsed() const {
+    return parts.clock.now() - startedAt + replayedSeconds;
+  }
   double left() const { return options.budget.seconds - elapsed(); }
   /// What is left of a budget in trials; a great number without one.
   int64_t trialsLeft() const {
@@ -69,8 +79,32 @@ struct State {
   }
 };
 
+/// A dispatch in the database.
+DispatchKey keyOf(const DispatchState &dispatch);
+
 /// Time limits of a run process, from what one run takes.
 Limits runLimits(double expectedSeconds);
+
+/// Begins a session in the database, or takes over the one that this command
+/// began before it was interrupted.
+llvm::Error openSession(State &state);
+
+/// Writes to the database; in memory when that is what the user wants of a
+/// database that cannot be written any more.
+llvm::Error store(State &state,
+                  llvm::function_ref<llvm::Error(Database &)> write);
+
+/// A trial is on disk when this returns.
+llvm::Error recordTrial(State &state, const TrialRecord &record);
+
+/// A sample of the machine.
+llvm::Error recordEnvironment(State &state);
+
+/// Trials that are only in memory go to the file if it can be written again.
+void saveMemory(State &state);
+
+/// Lines for the report: what was reused, what could not be.
+std::vector<std::string> describeReuse(const State &state);
 
 /// Inputs to files, results of the reference, and the untuned program against
 /// them.
@@ -82,12 +116,26 @@ llvm::Error profileProgram(State &state);
 /// Inputs, reference and baseline of one dispatch; an error is this dispatch's.
 llvm::Error prepareDispatch(State &state, DispatchState &dispatch);
 
-/// Searches one dispatch for `seconds`, then compares the best again.
+/// Runs a candidate next to the baseline: briefly to search, at length for the
+/// final comparison.
+llvm::Expected<Trial> measureCandidate(State &state,
+                                       const DispatchState &dispatch,
+                                       const Configuration &configuration,
+                                       const CompiledCandidate &candidate,
+                                       Phase phase);
+
+/// Searches one dispatch for `seconds`, then compares the best again. Trials
+/// that this session made before it was interrupted are not made again.
 llvm::Error tuneDispatch(State &state, DispatchState &dispatch, double seconds);
 
-/// Spec, tuned program, comparison, report. With no winners it is the rehearsal
-/// of the ending; `comparisonSeconds` for each entry.
-llvm::Expected<SessionReport> finish(State &state, double comparisonSeconds);
+/// Spec, tuned program, comparison, report, written into `folder`;
+/// `comparisonSeconds` for each entry.
+llvm::Expected<SessionReport> finish(State &state, llvm::StringRef folder,
+                                     double comparisonSeconds);
+
+/// The same without winners, before the search: whatever may fail fails now.
+/// Results of an earlier session stay until there are better ones.
+llvm::Error rehearse(State &state);
 
 } // namespace attune::session
 

@@ -6,6 +6,7 @@
 
 // The loop over trials of one dispatch.
 
+#include "Replay.h"
 #include "State.h"
 #include "attune/Search/Searcher.h"
 #include "attune/Support/Error.h"
@@ -39,18 +40,10 @@ struct Finalist {
   double ratio;
 };
 
-/// A run process may lie; what it says goes into the database and decides.
-bool areTimes(ArrayRef<double> seconds, ArrayRef<double> baselineSeconds) {
-  auto isTime = [](double value) { return std::isfinite(value) && value > 0; };
-  return !seconds.empty() && seconds.size() == baselineSeconds.size() &&
-         all_of(seconds, isTime) && all_of(baselineSeconds, isTime);
-}
-
 class DispatchTuner {
 public:
   DispatchTuner(State &state, DispatchState &dispatch, double seconds)
-      : state(state), dispatch(dispatch),
-        deadline(state.parts.clock.now() + seconds),
+      : state(state), dispatch(dispatch), deadline(state.elapsed() + seconds),
         random(state.options.seed + dispatch.dispatch->number) {}
 
   Error run() {
@@ -60,9 +53,21 @@ public:
       dispatch.reason = "no schedule with anything to choose fits";
       return Error::success();
     }
-    if (Error error = searchLoop())
+    if (settled)
+      endReason = "tuned for another program already";
+    else if (Error error = searchLoop())
       return error;
-    return chooseWinner();
+    if (Error error = chooseWinner())
+      return error;
+    // Until then, the same command comes back to it.
+    if (interruptRequested() != Interrupt::None || isBroken)
+      return Error::success();
+    return store(state, [&](Database &database) -> Error {
+      if (state.startedAfresh)
+        return Error::success();
+      return database.closeDispatch(state.sessionId, keyOf(dispatch),
+                                    endReason);
+    });
   }
 
 private:
@@ -91,27 +96,49 @@ private:
     return reuseTrials();
   }
 
-  /// Trials of this or earlier sessions under equal conditions.
+  /// Trials of earlier sessions under equal conditions are known from the
+  /// start; those of this one, before it was interrupted, when they are asked
+  /// for.
   Error reuseTrials() {
-    auto stored = state.parts.database.trials(
-        key(),
-        {state.options.target, state.options.threads, state.options.versions},
-        scheduleVersions);
-    if (!stored)
-      return stored.takeError();
-    for (const Trial &trial : stored->trials()) {
-      Line *line = lineOf(trial.configuration.schedule);
-      if (!line || !line->candidates.space.contains(trial.configuration))
+    Conditions conditions{state.options.target, state.options.threads,
+                          state.options.versions};
+    DispatchHistory history;
+    if (Error error = store(state, [&](Database &database) -> Error {
+          return database
+              .openDispatch(state.sessionId, keyOf(dispatch), conditions,
+                            scheduleVersions)
+              .moveInto(history);
+        }))
+      return error;
+    for (const TrialRecord &record : history.earlier.records) {
+      Line *line = lineOf(record.trial.configuration.schedule);
+      if (!line || record.phase == Phase::Final ||
+          !line->candidates.space.contains(record.trial.configuration))
         continue;
       ++dispatch.reused;
-      learn(*line, trial);
+      learn(*line, record.trial);
     }
+    replay = Replay(std::move(history.own));
+    endedBefore = std::move(history.endReason);
+    settled = history.settledElsewhere && !finalists.empty() &&
+              !replay.has(Phase::Search);
+    noteReuse(history.earlier);
     return Error::success();
   }
 
-  DispatchKey key() const {
-    return {dispatch.dispatch->fingerprint, "", dispatch.dispatch->rootOp,
-            dispatch.dispatch->shapes};
+  void noteReuse(const StoredTrials &earlier) {
+    state.leftOut.otherTarget += earlier.otherTarget;
+    state.leftOut.otherThreads += earlier.otherThreads;
+    state.leftOut.otherVersions += earlier.otherVersions;
+    state.leftOut.otherSchedule += earlier.otherSchedule;
+    const std::string &name = dispatch.dispatch->name;
+    if (std::string skipped = earlier.describeSkipped(); !skipped.empty())
+      state.parts.progress.note(name + ": " + skipped);
+    if (settled)
+      state.parts.progress.note(
+          formatv("{0}: tuned for another program already ({1} trials)", name,
+                  dispatch.reused)
+              .str());
   }
 
   Line *lineOf(StringRef schedule) {
@@ -188,7 +215,14 @@ private:
       endReason = "interrupted";
       return true;
     }
-    if (state.parts.clock.now() >= deadline) {
+    if (isBroken)
+      return true;
+    if (endedBefore && !replay.has(Phase::Search)) {
+      endReason = *endedBefore;
+      return true;
+    }
+    // What was made before is used, whatever the clock says.
+    if (!replay.has(Phase::Search) && state.elapsed() >= deadline) {
       endReason = "its time is up";
       return true;
     }
@@ -242,6 +276,51 @@ private:
   }
 
   Error runBatch(Line &line, ArrayRef<Configuration> batch) {
+    std::vector<Configuration> fresh;
+    for (const Configuration &configuration : batch)
+      if (auto record = replay.take(Phase::Search, configuration))
+        replayTrial(*record);
+      else
+        fresh.push_back(configuration);
+    if (fresh.empty())
+      return Error::success();
+    // Other questions than before the interruption (times decide, too).
+    while (auto record = replay.takeFirst(Phase::Search))
+      replayTrial(*record);
+    if (static_cast<int64_t>(fresh.size()) > state.trialsLeft())
+      fresh.resize(state.trialsLeft());
+    if (fresh.empty() || !prepare())
+      return Error::success();
+    return makeTrials(line, fresh);
+  }
+
+  void replayTrial(const TrialRecord &record) {
+    countReplayed(record);
+    ++state.trialsMade;
+    Line *line = lineOf(record.trial.configuration.schedule);
+    if (line && line->candidates.space.contains(record.trial.configuration))
+      learn(*line, record.trial);
+  }
+
+  void countReplayed(const TrialRecord &record) {
+    ++state.replayedTrials;
+    state.replayedSeconds += record.wallSeconds;
+  }
+
+  /// Before the first trial that must be made; false ends this dispatch.
+  bool prepare() {
+    if (isPrepared)
+      return true;
+    if (Error error = prepareDispatch(state, dispatch)) {
+      isBroken = true;
+      endReason = toString(std::move(error));
+      state.parts.progress.note(dispatch.dispatch->name + ": " + endReason);
+      return false;
+    }
+    return isPrepared = true;
+  }
+
+  Error makeTrials(Line &line, ArrayRef<Configuration> batch) {
     double start = state.parts.clock.now();
     auto compiled =
         state.parts.backend.compileCandidates(*dispatch.dispatch, batch);
@@ -250,16 +329,16 @@ private:
     double compileWall =
         (state.parts.clock.now() - start) / std::max<size_t>(1, batch.size());
     for (auto [configuration, candidate] : zip_equal(batch, *compiled)) {
+      if (interruptRequested() == Interrupt::Now)
+        return Error::success();
       double measureStart = state.parts.clock.now();
-      auto trial = measure(configuration, candidate, /*final=*/false);
+      auto trial = measureCandidate(state, dispatch, configuration, candidate,
+                                    Phase::Search);
       if (!trial)
         return trial.takeError();
-      TrialRecord record;
-      record.dispatch = key();
-      record.trial = *trial;
-      record.scheduleVersion = line.candidates.version;
-      record.wallSeconds = compileWall + state.parts.clock.now() - measureStart;
-      if (Error error = state.parts.database.record(state.sessionId, record))
+      if (Error error =
+              record(*trial, Phase::Search,
+                     compileWall + state.parts.clock.now() - measureStart))
         return error;
       ++state.trialsMade;
       learn(line, *trial);
@@ -269,63 +348,14 @@ private:
     return Error::success();
   }
 
-  MeasureJob measureJob(StringRef library) const {
-    MeasureJob job;
-    job.candidate = library.str();
-    job.baseline = dispatch.baseline;
-    job.inputs = dispatch.inputs;
-    job.references = dispatch.references;
-    job.tolerances = dispatch.tolerances;
-    job.threads = state.options.threads;
-    job.timing.seed = state.options.seed;
-    job.timing.minSeconds = 0.03;
-    job.timing.maxSeconds = 1;
-    job.timing.minRepetitions = 5;
-    return job;
-  }
-
-  /// A candidate that is far slower than the baseline need not end.
-  Limits candidateLimits(const MeasureJob &job) const {
-    Limits limits;
-    limits.wallSeconds =
-        3 + job.timing.maxSeconds + 40 * dispatch.baselineSeconds;
-    limits.memoryBytes = 16ull << 30;
-    return limits;
-  }
-
-  Expected<Trial> measure(const Configuration &configuration,
-                          const CompiledCandidate &candidate, bool final) {
-    Trial trial;
-    trial.configuration = configuration;
-    trial.outcome = candidate.outcome;
-    trial.reason = candidate.reason;
-    trial.detail = candidate.detail;
-    trial.compileSeconds = candidate.compileSeconds;
-    if (candidate.outcome != Outcome::Ok)
-      return trial;
-    MeasureJob job = measureJob(candidate.library);
-    if (final) {
-      job.timing.minSeconds = 0.2;
-      job.timing.maxSeconds = 2;
-      job.timing.minRepetitions = 20;
-      job.timing.intervalWidth = 0.02;
-    }
-    auto result = state.executor->measure(job, candidateLimits(job));
-    if (!result)
-      return result.takeError();
-    trial.outcome = result->outcome;
-    trial.reason = result->reason;
-    trial.detail = result->detail;
-    if (trial.outcome != Outcome::Ok)
-      return trial;
-    if (!areTimes(result->seconds, result->baselineSeconds)) {
-      trial.outcome = Outcome::Crash;
-      trial.reason = "the run process gave times that are none";
-      return trial;
-    }
-    trial.seconds = result->seconds;
-    trial.baselineSeconds = result->baselineSeconds;
-    return trial;
+  Error record(const Trial &trial, Phase phase, double wallSeconds) {
+    TrialRecord record;
+    record.dispatch = keyOf(dispatch);
+    record.trial = trial;
+    record.phase = phase;
+    record.scheduleVersion = scheduleVersions[trial.configuration.schedule];
+    record.wallSeconds = wallSeconds;
+    return recordTrial(state, record);
   }
 
   /// The best few again, in fresh processes, until the difference is certain.
@@ -336,32 +366,57 @@ private:
     if (finalists.size() > 3)
       finalists.resize(3);
     int64_t total = dispatch.counts.total();
-    std::string tail = formatv("{0} trials; {1}", total, endReason).str();
     double bestSpeedup = 0;
     for (const Finalist &finalist : finalists) {
       if (finalist.ratio > 1 - state.options.minimumGain / 2)
         break;
+      if (interruptRequested() == Interrupt::Now)
+        return Error::success();
       if (Error error = compareAgain(finalist, bestSpeedup))
         return error;
     }
-    dispatch.reason = tail;
+    dispatch.reason = isBroken && !total
+                          ? endReason
+                          : formatv("{0} trials; {1}", total, endReason).str();
     if (dispatch.winner)
       state.earlierWinners.push_back(*dispatch.winner);
     return Error::success();
   }
 
-  Error compareAgain(const Finalist &finalist, double &bestSpeedup) {
-    auto compiled = state.parts.backend.compileCandidates(
-        *dispatch.dispatch, {finalist.configuration});
+  /// In a fresh process, for longer. Nothing: the dispatch cannot be run.
+  Expected<std::optional<Trial>>
+  makeFinalTrial(const Configuration &configuration) {
+    if (auto record = replay.take(Phase::Final, configuration)) {
+      countReplayed(*record);
+      return std::move(record->trial);
+    }
+    if (!prepare())
+      return std::nullopt;
+    double start = state.parts.clock.now();
+    auto compiled = state.parts.backend.compileCandidates(*dispatch.dispatch,
+                                                          {configuration});
     if (!compiled)
       return compiled.takeError();
     state.executor = state.parts.createExecutor({});
-    auto trial =
-        measure(finalist.configuration, compiled->front(), /*final=*/true);
+    auto trial = measureCandidate(state, dispatch, configuration,
+                                  compiled->front(), Phase::Final);
     if (!trial)
       return trial.takeError();
     if (!compiled->front().library.empty())
       sys::fs::remove(compiled->front().library);
+    if (Error error =
+            record(*trial, Phase::Final, state.parts.clock.now() - start))
+      return std::move(error);
+    return std::move(*trial);
+  }
+
+  Error compareAgain(const Finalist &finalist, double &bestSpeedup) {
+    auto made = makeFinalTrial(finalist.configuration);
+    if (!made)
+      return made.takeError();
+    const std::optional<Trial> &trial = *made;
+    if (!trial)
+      return Error::success();
     if (trial->outcome != Outcome::Ok) {
       addExample(*trial);
       return Error::success();
@@ -392,6 +447,12 @@ private:
   double bestRatio = std::numeric_limits<double>::infinity();
   int64_t sinceImprovement = 0;
   std::string endReason;
+  Replay replay;
+  /// Why this session was done with it before it was interrupted.
+  std::optional<std::string> endedBefore;
+  bool settled = false;    ///< Another program's session was.
+  bool isPrepared = false; ///< Inputs, reference and baseline are there.
+  bool isBroken = false;   ///< They cannot be made.
 };
 
 } // namespace

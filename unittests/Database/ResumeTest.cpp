@@ -127,14 +127,17 @@ TEST_F(ResumeTest, SettledByAnotherProgramOnly) {
   openDispatch(database, old);
   // Not to its end yet.
   EXPECT_FALSE(openDispatch(database, begin(database, "b")).settledElsewhere);
-  cantFail(database.closeDispatch(old, matmulKey));
+  cantFail(database.closeDispatch(old, matmulKey, "done"));
   int64_t session = begin(database, "new");
   EXPECT_TRUE(openDispatch(database, session).settledElsewhere);
   // The same program again is to search on.
   EXPECT_FALSE(openDispatch(database, begin(database, "old")).settledElsewhere);
   // What a session knew stays so, even when it is done itself.
-  cantFail(database.closeDispatch(session, matmulKey));
+  cantFail(database.closeDispatch(session, matmulKey, "done"));
   EXPECT_TRUE(openDispatch(database, session).settledElsewhere);
+  EXPECT_EQ(openDispatch(database, old).endReason, "done");
+  EXPECT_EQ(openDispatch(database, begin(database, "c")).endReason,
+            std::nullopt);
   EXPECT_FALSE(openDispatch(database, begin(database, "new")).settledElsewhere);
 }
 
@@ -142,7 +145,7 @@ TEST_F(ResumeTest, NotSettledUnderOtherConditions) {
   Database database = open();
   int64_t old = begin(database, "old");
   openDispatch(database, old);
-  cantFail(database.closeDispatch(old, matmulKey));
+  cantFail(database.closeDispatch(old, matmulKey, "done"));
   StringMap<std::string> changed{{"contraction_packed", "2"}};
   EXPECT_FALSE(cantFail(database.openDispatch(begin(database, "new"), matmulKey,
                                               makeConditions(), changed))
@@ -156,8 +159,9 @@ TEST_F(ResumeTest, NotSettledUnderOtherConditions) {
 
 TEST_F(ResumeTest, ClosingWhatWasNeverOpenedIsAnError) {
   Database database = open();
-  EXPECT_THAT(toString(database.closeDispatch(begin(database), matmulKey)),
-              HasSubstr("never turned to the dispatch"));
+  EXPECT_THAT(
+      toString(database.closeDispatch(begin(database), matmulKey, "done")),
+      HasSubstr("never turned to the dispatch"));
 }
 
 TEST_F(ResumeTest, ProgressTravelsWithAnExport) {
@@ -167,7 +171,7 @@ TEST_F(ResumeTest, ProgressTravelsWithAnExport) {
   cantFail(database.recordProfile(session, profile));
   openDispatch(database, session);
   cantFail(database.record(session, makeRecord(1)));
-  cantFail(database.closeDispatch(session, matmulKey));
+  cantFail(database.closeDispatch(session, matmulKey, "done"));
   path = folder->file("other.db");
   Database other = open();
   cantFail(other.merge(database));

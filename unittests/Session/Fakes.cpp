@@ -7,6 +7,7 @@
 #include "Fakes.h"
 #include "attune/Support/Error.h"
 
+#include "llvm/Support/xxhash.h"
 #include <cmath>
 
 using namespace llvm;
@@ -45,7 +46,14 @@ double World::tunedSeconds(const Spec &spec) const {
 }
 
 double World::jitter() {
-  return std::exp(std::normal_distribution<>(0, noise)(random));
+  return std::exp(
+      std::normal_distribution<>(0, noise)(sameTimesAgain ? again : random));
+}
+
+void World::called(StringRef what) {
+  if (onCall)
+    onCall(what);
+  again.seed(xxh3_64bits(what));
 }
 
 int64_t World::count(StringRef what) const {
@@ -53,9 +61,9 @@ int64_t World::count(StringRef what) const {
                         [&](StringRef line) { return line.contains(what); });
 }
 
-Space fakeSpace(StringRef schedule) {
+Space fakeSpace(StringRef schedule, int64_t tiles) {
   std::vector<Knob> knobs;
-  knobs.push_back({"tile", cantFail(Domain::range(1, 32))});
+  knobs.push_back({"tile", cantFail(Domain::range(1, tiles))});
   knobs.push_back({"unroll", cantFail(Domain::powersOfTwo(1, 4))});
   return cantFail(Space::create(schedule.str(), std::move(knobs), {}));
 }
@@ -87,12 +95,13 @@ FakeBackend::FakeBackend(World &world) : world(world) {
 Expected<std::vector<CandidateSpace>>
 FakeBackend::spaces(const BackendDispatch &) {
   std::vector<CandidateSpace> spaces;
-  spaces.push_back(
-      {"fake", scheduleVersion, fakeSpace(), fakeConfiguration(1, 1)});
+  spaces.push_back({"fake", scheduleVersion, fakeSpace("fake", world.tiles),
+                    fakeConfiguration(1, 1)});
   return spaces;
 }
 
 Expected<std::string> FakeBackend::buildProgram(Build build) {
+  world.called("build program");
   world.log.push_back("build");
   world.clock.advance(1);
   return build == Build::Reference ? "reference"
@@ -102,6 +111,7 @@ Expected<std::string> FakeBackend::buildProgram(Build build) {
 
 Expected<std::string> FakeBackend::buildTuned(const Spec &spec,
                                               ApplyResult &applied, StringRef) {
+  world.called("build tuned");
   world.log.push_back("tuned with " + std::to_string(spec.entries.size()));
   world.tuned.push_back(spec);
   for (const SpecEntry &entry : spec.entries)
@@ -111,6 +121,7 @@ Expected<std::string> FakeBackend::buildTuned(const Spec &spec,
 
 Expected<std::string>
 FakeBackend::buildDispatch(const BackendDispatch &dispatch, Build build) {
+  world.called("build dispatch " + dispatch.name);
   return "dispatch/" + dispatch.name +
          (build == Build::Reference ? "/reference" : "/baseline");
 }
@@ -118,6 +129,7 @@ FakeBackend::buildDispatch(const BackendDispatch &dispatch, Build build) {
 Expected<std::vector<CompiledCandidate>>
 FakeBackend::compileCandidates(const BackendDispatch &dispatch,
                                ArrayRef<Configuration> configurations) {
+  world.called("compile " + dispatch.name);
   world.clock.advance(world.compileCost);
   std::vector<CompiledCandidate> result;
   for (const Configuration &configuration : configurations) {
@@ -151,6 +163,9 @@ void FakeExecutor::addTimes(Measurement &measurement, double seconds,
 
 Expected<Measurement> FakeExecutor::measure(const MeasureJob &job,
                                             const Limits &) {
+  world.called(
+      formatv("measure {0} {1}", job.candidate, job.timing.minRepetitions)
+          .str());
   world.clock.advance(world.measureCost);
   SmallVector<StringRef> parts;
   StringRef(job.candidate).split(parts, '/');
@@ -223,6 +238,7 @@ double World::insideSeconds(StringRef library, const FakeDispatch &dispatch) {
 }
 
 Expected<RunResult> FakeExecutor::run(const RunJob &job, const Limits &) {
+  world.called("run " + job.library);
   world.clock.advance(world.measureCost);
   Tensor tensor = Tensor::zeros(tensorType.type, tensorType.shape);
   for (const std::string &path : job.outputs)

@@ -39,12 +39,19 @@ struct FakeDispatch {
 struct World {
   std::vector<FakeDispatch> dispatches;
   double noise = 0.01;
+  int64_t tiles = 32; ///< Tile sizes to choose from, from 1 on.
   double compileCost = 0.5, measureCost = 0.1; ///< Seconds on the clock.
   /// Seconds of the whole program with these winners, instead of the sum.
   std::function<std::optional<double>(const Spec &)> programSeconds;
   std::function<Outcome(const Spec &)> programOutcome;
   /// Called before each candidate is measured, with how many were.
   std::function<void(int64_t)> beforeMeasure;
+  /// Times are a function of what is measured: a second run of the session sees
+  /// what the first one saw.
+  bool sameTimesAgain = false;
+  /// Called whenever the backend or an executor is asked for anything.
+  std::function<void(llvm::StringRef)> onCall;
+
   /// An error of the machinery itself at this measurement of a candidate.
   int64_t executorDiesAt = -1;
 
@@ -54,18 +61,20 @@ struct World {
   std::vector<std::string> log; ///< Everything that was asked, in order.
   std::map<std::string, int64_t> compiled; ///< Candidates, by name.
   int64_t measured = 0;
+  std::mt19937_64 again; ///< The noise of sameTimesAgain.
 
   const FakeDispatch &find(llvm::StringRef name) const;
   double baselineSeconds() const;
   double tunedSeconds(const Spec &spec) const;
   double insideSeconds(llvm::StringRef library, const FakeDispatch &dispatch);
   double jitter();
+  /// Before something is asked.
+  void called(llvm::StringRef what);
   int64_t count(llvm::StringRef what) const; ///< Lines of the log.
 };
 
-/// A knob of tile sizes 1 to 32 and one of unrolling, 1, 2 or 4: 96
-/// configurations.
-Space fakeSpace(llvm::StringRef schedule = "fake");
+/// A knob of tile sizes and one of unrolling, 1, 2 or 4: 96 configurations.
+Space fakeSpace(llvm::StringRef schedule = "fake", int64_t tiles = 32);
 Configuration fakeConfiguration(int64_t tile, int64_t unroll);
 int64_t knob(const Configuration &configuration, llvm::StringRef name);
 
@@ -81,7 +90,7 @@ public:
   }
   const std::vector<std::string> &notes() const override { return noteList; }
   int64_t dispatchVersion() const override { return 1; }
-  std::string programHash() const override { return "fake"; }
+  std::string programHash() const override { return hash; }
   llvm::Expected<std::vector<CandidateSpace>>
   spaces(const BackendDispatch &dispatch) override;
   llvm::Expected<std::string> buildProgram(Build build) override;
@@ -96,7 +105,7 @@ public:
     return llvm::Error::success();
   }
 
-  std::string scheduleVersion = "1";
+  std::string scheduleVersion = "1", hash = "fake";
 
 private:
   World &world;

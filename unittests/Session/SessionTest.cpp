@@ -4,8 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Fakes.h"
-#include "attune/Support/Files.h"
+#include "Fixture.h"
 #include "attune/Support/Interrupt.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -26,88 +25,6 @@ using testing::Le;
 using testing::Lt;
 
 namespace {
-
-/// Fastest at tile 24 and unroll 2, three times as fast as the baseline there.
-Behaviour valley(int64_t tile, int64_t unroll) {
-  Behaviour behaviour;
-  behaviour.seconds = 1e-3 * (1.0 / 3 + 0.08 * std::abs(tile - 24) +
-                              0.2 * std::abs(unroll - 2));
-  return behaviour;
-}
-
-/// Never faster than the baseline.
-Behaviour plateau(int64_t tile, int64_t) {
-  Behaviour behaviour;
-  behaviour.seconds = 1e-3 * (1 + 0.01 * tile);
-  return behaviour;
-}
-
-class SessionTest : public testing::Test {
-protected:
-  SessionTest()
-      : database(cantFail(Database::inMemory())),
-        folder(cantFail(TemporaryFolder::create())) {
-    options.model = "fake.mlir";
-    options.command = "attune tune fake.mlir";
-    options.target = Target::host();
-    options.target.cores = 2;
-    options.versions = {{"attune", "test"}};
-    options.seed = 3;
-    options.budget.seconds = std::numeric_limits<double>::infinity();
-  }
-  ~SessionTest() override { requestInterrupt(Interrupt::None); }
-
-  Expected<SessionReport> tune() {
-    // As in two runs of the command: new folders for files in between.
-    ++runs;
-    options.workFolder = folder.file("work" + std::to_string(runs));
-    cantFail(createFolder(options.workFolder));
-    if (options.resultFolder.empty()) {
-      options.resultFolder = folder.file("result");
-      cantFail(createFolder(options.resultFolder));
-    }
-    FakeBackend backend(world);
-    backend.scheduleVersion = scheduleVersion;
-    raw_string_ostream out(said);
-    Progress progress(out, Progress::Style::Lines, world.clock);
-    auto create = [&](std::vector<std::string> environment) {
-      std::string capture;
-      for (StringRef variable : environment)
-        if (variable.consume_front("ATTUNE_CAPTURE="))
-          capture = variable.str();
-      return std::unique_ptr<Executor>(new FakeExecutor(world, capture));
-    };
-    EntryInputs inputs{"main", "", {Tensor::zeros(ElementType::F32, {4})}};
-    return runSession({backend, create, database, world.clock, progress},
-                      options, {inputs});
-  }
-
-  SessionReport mustTune() {
-    auto report = tune();
-    if (!report)
-      report_fatal_error(report.takeError());
-    return std::move(*report);
-  }
-
-  Spec writtenSpec() {
-    return cantFail(readSpec(options.resultFolder + "/spec.mlir"));
-  }
-
-  static const DispatchReport &row(const SessionReport &report,
-                                   StringRef name) {
-    for (const DispatchReport &dispatch : report.dispatches)
-      if (dispatch.name == name)
-        return dispatch;
-    report_fatal_error("no row " + name);
-  }
-
-  World world;
-  Database database;
-  SessionOptions options;
-  TemporaryFolder folder;
-  std::string said, scheduleVersion = "1";
-  int runs = 0;
-};
 
 TEST_F(SessionTest, FindsTheTrueBestUnderNoise) {
   world.noise = 0.05;

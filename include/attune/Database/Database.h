@@ -126,6 +126,9 @@ struct DispatchHistory {
   StoredTrials earlier;
   /// Of this session, before it was interrupted; in order, both phases.
   std::vector<TrialRecord> own;
+  /// Why its search ended, if this session was done with it before it was
+  /// interrupted.
+  std::optional<std::string> endReason;
   /// A session of another program tuned it to its end under these conditions,
   /// and none of this program did.
   bool settledElsewhere = false;
@@ -206,7 +209,8 @@ public:
                const Conditions &conditions,
                const llvm::StringMap<std::string> &scheduleVersions);
   /// The session is done with it: its search came to an end.
-  llvm::Error closeDispatch(int64_t session, const DispatchKey &dispatch);
+  llvm::Error closeDispatch(int64_t session, const DispatchKey &dispatch,
+                            llvm::StringRef reason);
 
   //===-- Trials ----------------------------------------------------------===//
 

@@ -29,10 +29,16 @@ struct EntryInputs {
   std::vector<Tensor> tensors;
 };
 
+enum class WhenUnwritable {
+  Stop,         ///< Write results, and end with the error.
+  GoOnInMemory, ///< Warn, and try the file again at the end.
+};
+
 struct SessionOptions {
-  std::string model, command; ///< For the report.
-  std::string resultFolder;   ///< Exists; results are written here.
-  std::string workFolder;     ///< For files that are removed at the end.
+  std::string model;        ///< For the report.
+  std::string command;      ///< The same command goes on with its session.
+  std::string resultFolder; ///< Exists; results are written here.
+  std::string workFolder;   ///< For files that are removed at the end.
   Budget budget;
   std::string search = "auto";
   uint64_t seed = 0;
@@ -44,6 +50,11 @@ struct SessionOptions {
   double coverage = 0.95;
   /// A gain under this is called none: 0.01 is one percent.
   double minimumGain = 0.01;
+  /// When trials cannot be written any more.
+  WhenUnwritable whenUnwritable = WhenUnwritable::Stop;
+  /// The file that the database stands for, if it is one in memory from the
+  /// start.
+  std::string unwritableDatabase;
 };
 
 /// What a session works with; all outlive it.
@@ -55,12 +66,16 @@ struct SessionParts {
   Database &database;
   Clock &clock;
   Progress &progress;
+  /// Told what happened, for programs that watch: docs/formats.md, events. A
+  /// trial is on disk by then.
+  std::function<void(llvm::json::Object)> onEvent = nullptr;
 };
 
 /// Tunes a program: measures it, rehearses the ending, searches its dispatches
 /// by their share of time, keeps what is certain to be faster, and writes
 /// spec.mlir and the report into the result folder. An interrupted session
-/// writes what it has.
+/// writes what it has; one that was killed, or interrupted, goes on when the
+/// same command is given again, and finds what it would have found.
 llvm::Expected<SessionReport> runSession(SessionParts parts,
                                          const SessionOptions &options,
                                          std::vector<EntryInputs> inputs);

@@ -1,0 +1,88 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// One candidate, measured: times that are some, or a failure with a name.
+
+#include "State.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace attune::session {
+
+/// A run process may lie; what it says goes into the database and decides.
+static bool areTimes(ArrayRef<double> seconds,
+                     ArrayRef<double> baselineSeconds) {
+  auto isTime = [](double value) { return std::isfinite(value) && value > 0; };
+  return !seconds.empty() && seconds.size() == baselineSeconds.size() &&
+         all_of(seconds, isTime) && all_of(baselineSeconds, isTime);
+}
+
+static MeasureJob measureJob(const State &state, const DispatchState &dispatch,
+                             StringRef library, Phase phase) {
+  MeasureJob job;
+  job.candidate = library.str();
+  job.baseline = dispatch.baseline;
+  job.inputs = dispatch.inputs;
+  job.references = dispatch.references;
+  job.tolerances = dispatch.tolerances;
+  job.threads = state.options.threads;
+  job.timing.seed = state.options.seed;
+  job.timing.minSeconds = 0.03;
+  job.timing.maxSeconds = 1;
+  job.timing.minRepetitions = 5;
+  if (phase == Phase::Final) {
+    job.timing.minSeconds = 0.2;
+    job.timing.maxSeconds = 2;
+    job.timing.minRepetitions = 20;
+    job.timing.intervalWidth = 0.02;
+  }
+  return job;
+}
+
+/// A candidate that is far slower than the baseline need not end.
+static Limits candidateLimits(const MeasureJob &job,
+                              const DispatchState &dispatch) {
+  Limits limits;
+  limits.wallSeconds =
+      3 + job.timing.maxSeconds + 40 * dispatch.baselineSeconds;
+  limits.memoryBytes = 16ull << 30;
+  return limits;
+}
+
+Expected<Trial> measureCandidate(State &state, const DispatchState &dispatch,
+                                 const Configuration &configuration,
+                                 const CompiledCandidate &candidate,
+                                 Phase phase) {
+  Trial trial;
+  trial.configuration = configuration;
+  trial.outcome = candidate.outcome;
+  trial.reason = candidate.reason;
+  trial.detail = candidate.detail;
+  trial.compileSeconds = candidate.compileSeconds;
+  if (candidate.outcome != Outcome::Ok)
+    return trial;
+  MeasureJob job = measureJob(state, dispatch, candidate.library, phase);
+  auto result = state.executor->measure(job, candidateLimits(job, dispatch));
+  if (!result)
+    return result.takeError();
+  trial.outcome = result->outcome;
+  trial.reason = result->reason;
+  trial.detail = result->detail;
+  if (trial.outcome != Outcome::Ok)
+    return trial;
+  if (!areTimes(result->seconds, result->baselineSeconds)) {
+    trial.outcome = Outcome::Crash;
+    trial.reason = "the run process gave times that are none";
+    return trial;
+  }
+  trial.seconds = result->seconds;
+  trial.baselineSeconds = result->baselineSeconds;
+  return trial;
+}
+
+} // namespace attune::session
