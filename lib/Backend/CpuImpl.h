@@ -20,6 +20,13 @@
 
 namespace attune {
 
+/// `model.mlir:12` where a file is known, else the name there is, or nothing.
+std::string describePlace(mlir::Location location);
+/// Scalar operations of all linalg ops of one call.
+double countOperations(mlir::func::FuncOp dispatch);
+/// Bytes of what is read and written by one call.
+double countBytes(mlir::func::FuncOp dispatch);
+
 struct CpuBackend::Impl {
   explicit Impl(CpuOptions options)
       : options(std::move(options)), context(makeRegistry()) {

@@ -75,7 +75,11 @@ void CpuBackend::Impl::addDispatch(const DispatchInfo &info) {
   dispatch.calls = info.calls;
   dispatch.number = dispatches.size();
   func::FuncOp func = info.function;
+  dispatch.operations = countOperations(func);
+  dispatch.bytes = countBytes(func);
   DispatchParts parts = analyzeDispatch(func);
+  dispatch.location =
+      describePlace(parts.root ? parts.root->getLoc() : func.getLoc());
   if (parts.root)
     for (auto [extent, kind] :
          llvm::zip(loopExtents(parts.root), parts.root.getIteratorTypesArray()))

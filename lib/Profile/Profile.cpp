@@ -111,22 +111,28 @@ Error attune::addRun(Profile &profile, StringRef entry,
   return readEvents(profile, entry, facts, eventsFile);
 }
 
+/// Of an entry; 1 where that is not known.
+static double runsOf(const Profile &profile, StringRef name) {
+  for (const ProfileEntry &entry : profile.entries)
+    if (entry.name == name && entry.runs > 0)
+      return entry.runs;
+  return 1;
+}
+
 Profile attune::mergeProfiles(llvm::ArrayRef<WeightedProfile> profiles) {
   Profile merged;
   for (const auto &[profile, weight] : profiles) {
-    double runs = 0;
-    for (const ProfileEntry &entry : profile.entries)
-      runs = std::max(runs, entry.runs);
-    double factor = weight / (runs > 0 ? runs : 1);
     if (merged.model.empty())
       merged.model = profile.model;
     for (const ProfileEntry &entry : profile.entries) {
       ProfileEntry &sum = entryOf(merged, entry.name);
+      double factor = weight / runsOf(profile, entry.name);
       sum.runs += entry.runs * factor;
       sum.seconds += entry.seconds * factor;
     }
     for (const ProfileRow &row : profile.rows) {
       ProfileRow &sum = profile::rowOf(merged, row);
+      double factor = weight / runsOf(profile, row.entry);
       sum.calls += row.calls * factor;
       sum.seconds += row.seconds * factor;
     }

@@ -11,8 +11,10 @@
 #define ATTUNE_TOOLS_COMMANDS_H
 
 #include "attune/Backend/Cpu.h"
+#include "attune/Database/Database.h"
 #include "attune/Import/Inputs.h"
 #include "attune/Measure/Executor.h"
+#include "attune/Profile/Profile.h"
 #include "attune/Support/Files.h"
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -27,6 +29,7 @@ void addTune(CLI::App &app, Action &chosen);
 void addCompile(CLI::App &app, Action &chosen);
 void addRun(CLI::App &app, Action &chosen);
 void addBench(CLI::App &app, Action &chosen);
+void addProfile(CLI::App &app, Action &chosen);
 void addDispatches(CLI::App &app, Action &chosen);
 void addSpace(CLI::App &app, Action &chosen);
 void addDoctor(CLI::App &app, Action &chosen);
@@ -65,6 +68,20 @@ struct LoadedModel {
   int threads = 1;
 };
 llvm::Expected<LoadedModel> loadModel(const ModelFlags &flags);
+
+/// What a profile wants to know of the dispatches, in their order.
+std::vector<DispatchFacts> factsOf(const Backend &backend);
+
+/// Runs every entry with every input set for so many seconds, recorded: a
+/// profile of one run of each, on average. With the configurations of `spec` (a
+/// path; empty: untuned).
+llvm::Expected<Profile> profileModel(LoadedModel &loaded,
+                                     const ModelFlags &model,
+                                     llvm::StringRef spec, double seconds);
+
+/// Of Attune, LLVM and dispatch formation: trials are reused between equal
+/// ones.
+Versions currentVersions();
 
 /// The entry that was named, or the only one.
 llvm::Expected<const EntrySignature *>

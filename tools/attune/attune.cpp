@@ -8,9 +8,10 @@
 
 #include "Commands.h"
 
-#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
+#include <new>
 #include <unistd.h>
 
 using namespace attune;
@@ -25,6 +26,15 @@ static void endNow(int signal) {
   _exit(128 + signal);
 }
 
+/// Nothing that needs memory may follow. What was recorded is on disk, children
+/// end with us, and the next run removes our temporary folder.
+static void endWithoutMemory() {
+  static constexpr char message[] =
+      "error: out of memory; what was recorded is kept\n";
+  (void)!write(STDERR_FILENO, message, sizeof message - 1);
+  _exit(1);
+}
+
 static int finish(llvm::Error error) {
   if (!error)
     return 0;
@@ -37,6 +47,9 @@ static int finish(llvm::Error error) {
 }
 
 int main(int argc, char **argv) {
+  std::set_new_handler(endWithoutMemory);
+  llvm::install_bad_alloc_error_handler(
+      [](void *, const char *, bool) { endWithoutMemory(); });
   // A write to a closed pipe is an error like others, not the end.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, endNow); // attune tune has its own way
@@ -52,6 +65,7 @@ int main(int argc, char **argv) {
   cli::addCompile(app, chosen);
   cli::addRun(app, chosen);
   cli::addBench(app, chosen);
+  cli::addProfile(app, chosen);
   cli::addDispatches(app, chosen);
   cli::addSpace(app, chosen);
   cli::addDatabase(app, chosen);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what Attune needs on Debian 12 and leaves alone what is there: a few
 # milliseconds when there is nothing to do. `setup.sh bench` adds the peers that
-# ./dev bench compares with.
+# ./dev bench compares with, `setup.sh long` what only the long tests need.
 # Part of Attune, under the Apache License v2.0 with LLVM Exceptions; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 set -euo pipefail
@@ -20,7 +20,8 @@ packages=(
 case "${1:-}" in
   "") ;;
   bench) requirements+=(requirements-bench.txt) ;;
-  *) echo "error: setup takes bench or nothing, not $1" >&2; exit 2 ;;
+  long) packages+=(golang-go linux-perf) ;; # other profilers, for the long tests
+  *) echo "error: setup takes bench, long or nothing, not $1" >&2; exit 2 ;;
 esac
 
 die() {

@@ -33,6 +33,9 @@ struct BackendDispatch {
   int64_t calls = 0; ///< Call sites in the program.
   int64_t number = 0;
   int64_t reductionLength = 1; ///< Products summed for one element, roughly.
+  std::string location;  ///< Of the root op: `model.mlir:12`; may be empty.
+  double operations = 0; ///< Scalar operations of one call, roughly.
+  double bytes = 0;      ///< Read and written by one call, at least.
   std::vector<TensorType> inputs, outputs;
   std::vector<bool> isConstant; ///< Of inputs: every call passes a weight.
 };

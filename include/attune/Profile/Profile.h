@@ -77,8 +77,8 @@ struct WeightedProfile {
   double weight = 1;
 };
 
-/// What a mix of runs takes: each profile counts as `weight` runs, however
-/// often it was run (where that is known). Dispatches are the same when their
+/// What a mix of runs takes: each profile counts as `weight` runs of every
+/// entry, however often these were run (where that is known). Dispatches are the same when their
 /// fingerprints are, or their names where there are none. Events are dropped.
 Profile mergeProfiles(llvm::ArrayRef<WeightedProfile> profiles);
 
