@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
@@ -77,6 +78,42 @@ static llvm::Expected<EntrySignature> readSignature(func::FuncOp func) {
   return entry;
 }
 
+/// Names of dispatches become names of files.
+static bool isPlainName(StringRef name) {
+  return !name.empty() && llvm::all_of(name, [](char c) {
+    return llvm::isAlnum(c) || c == '_';
+  });
+}
+
+static llvm::Error checkWeight(WeightOp op, const WeightStore &weights) {
+  int64_t index = op.getIndex();
+  if (index < 0 || index >= weights.size())
+    return makeError("it has no weight {0}", index);
+  auto signature = signatureOf(op.getType());
+  if (!signature)
+    return signature.takeError();
+  std::string wanted = toString(signature->type);
+  std::string found = toString(weights[index].type);
+  if (wanted != found)
+    return makeError("weight {0} is {1} in the program and {2} in the weights "
+                     "beside it",
+                     index, wanted, found);
+  return llvm::Error::success();
+}
+
+/// What a file that a stranger changed may have, and nobody checks later.
+static llvm::Error checkProgram(const Program &program) {
+  SmallVector<WeightOp> weights;
+  (*program.module)->walk([&](WeightOp op) { weights.push_back(op); });
+  for (WeightOp op : weights)
+    if (llvm::Error error = checkWeight(op, program.weights))
+      return error;
+  for (auto func : (*program.module).getOps<func::FuncOp>())
+    if (func->hasAttr(attr::dispatch) && !isPlainName(func.getName()))
+      return makeError("'{0}' is no name for a dispatch", func.getName());
+  return llvm::Error::success();
+}
+
 llvm::Expected<Program> readProgram(MLIRContext &context, StringRef path) {
   Program program;
   program.file = path.str();
@@ -108,6 +145,9 @@ llvm::Expected<Program> readProgram(MLIRContext &context, StringRef path) {
       return weights.takeError();
     program.weights = std::move(*weights);
   }
+  if (llvm::Error error = checkProgram(program))
+    return makeError("{0}: not a program written by Attune: {1}", path,
+                     llvm::toString(std::move(error)));
   return program;
 }
 

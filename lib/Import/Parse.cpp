@@ -173,6 +173,22 @@ static Error checkRegistered(ModuleOp module, StringRef file) {
                  unknown->getName(), wayOutOf(dialect));
 }
 
+/// Our ops refer to weights by number and rely on what Dispatch made sure of.
+static Error refuseOwnOps(ModuleOp module, StringRef file) {
+  Operation *own = nullptr;
+  module->walk([&](Operation *op) {
+    if (isa_and_nonnull<AttuneDialect>(op->getDialect()))
+      own = op;
+    return own ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!own)
+    return Error::success();
+  return errorAt(own, file,
+                 "{0} is in files that Attune wrote itself; give the program "
+                 "that they were made of",
+                 own->getName());
+}
+
 /// `module { module { ... } }` around everything, as some exporters write.
 static OwningOpRef<ModuleOp> unwrap(OwningOpRef<ModuleOp> module) {
   while (llvm::hasSingleElement(*module->getBody())) {
@@ -206,6 +222,8 @@ import::parseModule(MLIRContext &context,
   if (!module)
     return explainParseError(first, context, file);
   if (Error error = checkRegistered(*module, file))
+    return std::move(error);
+  if (Error error = refuseOwnOps(*module, file))
     return std::move(error);
   module = unwrap(std::move(module));
   if (failed(verify(*module)))
