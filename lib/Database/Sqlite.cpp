@@ -104,6 +104,13 @@ Connection::open(StringRef path, int flags, double busyTimeoutSeconds) {
     return connection->failure(code);
   }
   sqlite3_extended_result_codes(connection->handle, 1);
+  // A database may come from a stranger, and Attune's has only tables: nothing
+  // that is in it acts by itself.
+  for (int option :
+       {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+        SQLITE_DBCONFIG_TRUSTED_SCHEMA})
+    sqlite3_db_config(connection->handle, option, 0, nullptr);
+  sqlite3_db_config(connection->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_busy_timeout(connection->handle,
                        static_cast<int>(busyTimeoutSeconds * 1000));
   return connection;
