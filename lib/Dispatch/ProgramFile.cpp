@@ -9,6 +9,7 @@
 #include "attune/Dialect/Attune.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
+#include "attune/Support/Nesting.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -120,6 +121,8 @@ llvm::Expected<Program> readProgram(MLIRContext &context, StringRef path) {
   auto text = readFile(path);
   if (!text)
     return text.takeError();
+  if (isNestedDeeper(*text, maxMlirDepth, Syntax::Mlir))
+    return makeError("{0}: nested more than {1} deep", path, maxMlirDepth);
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (message.empty())

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Steps.h"
+#include "attune/Support/Nesting.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -137,6 +138,8 @@ static Error checkContents(StringRef contents, StringRef file) {
         "{0}: neither MLIR text nor MLIR bytecode; export the model to "
         "linalg or TOSA first (docs/inputs.md)",
         file);
+  if (isNestedDeeper(contents, maxMlirDepth, Syntax::Mlir))
+    return makeError("{0}: nested more than {1} deep", file, maxMlirDepth);
   return Error::success();
 }
 

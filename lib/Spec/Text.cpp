@@ -12,6 +12,7 @@
 #include "attune/Schedule/ConfigAttr.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
+#include "attune/Support/Nesting.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -261,6 +262,8 @@ llvm::Expected<Spec> Reader::read(ModuleOp module) {
 
 llvm::Expected<Spec> attune::parseSpec(llvm::StringRef text,
                                        llvm::StringRef name) {
+  if (isNestedDeeper(text, maxMlirDepth, Syntax::Mlir))
+    return makeError("{0}: nested more than {1} deep", name, maxMlirDepth);
   auto context = makeContext();
   std::string message;
   ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {

@@ -7,36 +7,15 @@
 #include "attune/Support/Json.h"
 
 #include "attune/Support/Error.h"
+#include "attune/Support/Nesting.h"
 
 using namespace attune;
 using llvm::StringRef;
 
 static constexpr int maxDepth = 64;
 
-static bool isNestedTooDeep(StringRef text) {
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (inString) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        inString = false;
-    } else if (c == '"') {
-      inString = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > maxDepth)
-        return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 llvm::Expected<llvm::json::Value> attune::parseJson(StringRef text) {
-  if (isNestedTooDeep(text))
+  if (isNestedDeeper(text, maxDepth, Syntax::Json))
     return makeError("nested more than {0} deep", maxDepth);
   return llvm::json::parse(text);
 }

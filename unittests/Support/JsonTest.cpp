@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "attune/Support/Json.h"
+#include "attune/Support/Nesting.h"
 
 #include "gtest/gtest.h"
 #include <string>
@@ -40,4 +41,23 @@ TEST(Json, saysWhereTextIsNoJson) {
   auto value = parseJson("{\n  broken");
   ASSERT_FALSE(bool(value));
   EXPECT_NE(llvm::toString(value.takeError()).find("2:3"), std::string::npos);
+}
+
+TEST(Nesting, countsWhatIsOpenAtOnce) {
+  auto deeper = [](llvm::StringRef text, int depth) {
+    return isNestedDeeper(text, depth, Syntax::Mlir);
+  };
+  EXPECT_TRUE(deeper("([{<", 3));
+  EXPECT_FALSE(deeper("([{<", 4));
+  EXPECT_FALSE(deeper("()()()()[][]", 1));
+  EXPECT_FALSE(deeper("\"((((\\\"((((\" ((", 2));
+  EXPECT_FALSE(deeper("// ((((\n((", 2));
+  EXPECT_TRUE(deeper("// ((((\n((", 1));
+}
+
+TEST(Nesting, arrowsAndComparisonsAreNoBrackets) {
+  std::string text;
+  for (int i = 0; i < 100; ++i)
+    text += "tensor<4x4xf32> (d0) -> (d0) d0 <= 4, d0 >= 4 ";
+  EXPECT_FALSE(isNestedDeeper(text, 1, Syntax::Mlir));
 }
