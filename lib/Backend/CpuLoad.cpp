@@ -163,7 +163,7 @@ ConfigurationCheck CpuBackend::Impl::configurationCheck() {
             schedule->fits(*func, options.target, options.threads))
       return llvm::toString(std::move(error));
     auto bindings =
-        Schedule::bindProblem(*func, options.target, options.threads);
+        schedule->bindProblem(*func, options.target, options.threads);
     if (!bindings)
       return llvm::toString(bindings.takeError());
     return llvm::toString(schedule->check(configuration, *bindings));
@@ -179,13 +179,13 @@ CpuBackend::spaces(const BackendDispatch &dispatch) {
     return std::vector<CandidateSpace>();
   }
   func::FuncOp func = *prepared;
-  auto bindings =
-      Schedule::bindProblem(func, impl->options.target, impl->options.threads);
-  if (!bindings)
-    return bindings.takeError();
   std::vector<CandidateSpace> spaces;
   for (const Schedule *schedule : impl->library->fitting(
            func, impl->options.target, impl->options.threads)) {
+    auto bindings = schedule->bindProblem(func, impl->options.target,
+                                          impl->options.threads);
+    if (!bindings)
+      return bindings.takeError();
     auto space =
         spaceFromSchedule(schedule->name(), schedule->sequence(), *bindings);
     if (!space) {

@@ -88,7 +88,8 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
   };
   Bindings bindings;
   if (choice.schedule) {
-    auto bound = Schedule::bindProblem(func, options.target, options.threads);
+    auto bound =
+        choice.schedule->bindProblem(func, options.target, options.threads);
     if (!bound)
       return bound.takeError();
     bindings = *bound;

@@ -125,9 +125,9 @@ void collectBackwards(Operation *op, llvm::SmallPtrSetImpl<Operation *> &seen) {
 
 } // namespace
 
-llvm::Expected<Bindings> Schedule::bindProblem(func::FuncOp dispatch,
-                                               const Target &target,
-                                               int64_t threads) {
+llvm::Expected<Bindings> attune::bindDispatch(func::FuncOp dispatch,
+                                              const Target &target,
+                                              int64_t threads) {
   Bindings bindings;
   for (StringRef name : paramNames)
     bindings[name] = 1;

@@ -23,6 +23,10 @@ bool isParamName(llvm::StringRef name);
 void annotateOps(DispatchParts &parts);
 void eraseAnnotations(mlir::func::FuncOp dispatch);
 
+/// The values of everything a schedule may name, for the dispatch as it is.
+llvm::Expected<Bindings> bindDispatch(mlir::func::FuncOp dispatch,
+                                      const Target &target, int64_t threads);
+
 /// Runs `sequence` of `module`, its arguments bound as their `attune.bind`
 /// says. Diagnostics become the error's text.
 llvm::Error runSequence(mlir::transform::NamedSequenceOp sequence,

@@ -67,7 +67,7 @@ static llvm::Error checkModule(StringRef path, ModuleOp module) {
     StringRef name = sequence.getName();
     hasSchedule |= name == "schedule";
     if (name != "schedule" && name != "fits" && name != "lower" &&
-        name != "default")
+        name != "default" && name != "priority")
       continue;
     if (llvm::Error error = checkArguments(path, sequence))
       return error;
@@ -115,8 +115,6 @@ llvm::Expected<ScheduleLibrary> ScheduleLibrary::load(MLIRContext *context,
     auto module = parse(context, path);
     if (!module)
       return module.takeError();
-    if (llvm::Error invalid = checkModule(path, **module))
-      return std::move(invalid);
     auto schedule = std::make_unique<Schedule>();
     schedule->scheduleName = llvm::sys::path::stem(path).str();
     if (auto priority =
@@ -125,7 +123,31 @@ llvm::Expected<ScheduleLibrary> ScheduleLibrary::load(MLIRContext *context,
     schedule->module = std::move(*module);
     library.all.push_back(std::move(schedule));
   }
+  for (auto [path, schedule] : llvm::zip_equal(paths, library.all)) {
+    if (llvm::Error error = library.extend(path, *schedule->module))
+      return std::move(error);
+    if (llvm::Error error = checkModule(path, *schedule->module))
+      return std::move(error);
+  }
   return library;
+}
+
+llvm::Error ScheduleLibrary::extend(StringRef path, ModuleOp module) const {
+  auto name = module->getAttrOfType<StringAttr>("attune.extends");
+  if (!name)
+    return llvm::Error::success();
+  const Schedule *base = find(name.getValue());
+  if (!base)
+    return makeError("{0}: there is no schedule '{1}' to extend", path,
+                     name.getValue());
+  if ((*base->module)->hasAttr("attune.extends"))
+    return makeError("{0}: '{1}' extends another schedule itself", path,
+                     name.getValue());
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  for (auto sequence : base->module.get().getOps<transform::NamedSequenceOp>())
+    if (!SymbolTable::lookupSymbolIn(module, sequence.getNameAttr()))
+      builder.clone(*sequence);
+  return llvm::Error::success();
 }
 
 const Schedule *ScheduleLibrary::find(StringRef name) const {
@@ -138,7 +160,7 @@ const Schedule *ScheduleLibrary::find(StringRef name) const {
 std::vector<const Schedule *> ScheduleLibrary::fitting(func::FuncOp dispatch,
                                                        const Target &target,
                                                        int64_t threads) const {
-  std::vector<const Schedule *> fitting;
+  std::vector<std::pair<int64_t, const Schedule *>> fitting;
   for (const auto &schedule : all) {
     // That one does not fit is an ordinary answer.
     if (llvm::Error misfit = schedule->fits(dispatch, target, threads)) {
@@ -147,13 +169,18 @@ std::vector<const Schedule *> ScheduleLibrary::fitting(func::FuncOp dispatch,
     }
     auto configuration =
         schedule->defaultConfiguration(dispatch, target, threads);
-    if (configuration)
-      fitting.push_back(schedule.get());
-    else
+    if (!configuration) {
       llvm::consumeError(configuration.takeError());
+      continue;
+    }
+    auto priority = schedule->priorityFor(dispatch, target, threads);
+    if (!priority)
+      llvm::consumeError(priority.takeError());
+    fitting.push_back(
+        {priority ? *priority : schedule->priority, schedule.get()});
   }
-  llvm::stable_sort(fitting, [](const Schedule *a, const Schedule *b) {
-    return a->priority > b->priority;
-  });
-  return fitting;
+  llvm::stable_sort(
+      fitting, [](const auto &a, const auto &b) { return a.first > b.first; });
+  auto second = llvm::make_second_range(fitting);
+  return {second.begin(), second.end()};
 }

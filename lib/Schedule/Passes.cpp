@@ -129,7 +129,7 @@ private:
           StringAttr::get(function.getContext(), toString(*configuration)));
     if (!lower)
       return schedule->apply(function, *configuration, target, threads);
-    auto bindings = Schedule::bindProblem(function, target, threads);
+    auto bindings = schedule->bindProblem(function, target, threads);
     if (!bindings)
       return bindings.takeError();
     return schedule->applyLower(function, *configuration, *bindings);

@@ -7,6 +7,7 @@
 #include "attune/Schedule/Library.h"
 
 #include "Collapse.h"
+#include "Form.h"
 #include "attune/Dialect/Classify.h"
 #include "attune/Dispatch/UnitLoops.h"
 #include "attune/Support/Error.h"
@@ -139,7 +140,7 @@ static void restoreDestination(IRRewriter &rewriter, Value result,
     rewriter.modifyOpInPlace(init->getOwner(), [&] { init->set(destination); });
 }
 
-static void restoreDestinations(func::FuncOp dispatch, IRRewriter &rewriter) {
+void attune::restoreDestinations(func::FuncOp dispatch, IRRewriter &rewriter) {
   if (!dispatch.getBody().hasOneBlock())
     return;
   Block &body = dispatch.getBody().front();

@@ -6,6 +6,7 @@
 
 #include "Bind.h"
 #include "Constraints.h"
+#include "Form.h"
 
 #include "attune/Dialect/Attune.h"
 #include "attune/Support/Error.h"
@@ -219,7 +220,35 @@ double knobDistance(const KnobValue &a, const KnobValue &b) {
   return std::abs(std::log2(double(*from + 1) / double(*to + 1)));
 }
 
+func::FuncOp functionOf(ModuleOp module) {
+  return *module.getOps<func::FuncOp>().begin();
+}
+
 } // namespace
+
+llvm::Error Schedule::reform(func::FuncOp dispatch) const {
+  auto form = (*module)->getAttrOfType<StringAttr>("attune.form");
+  return form ? convolutionToProduct(dispatch) : llvm::Error::success();
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>>
+Schedule::reformed(func::FuncOp dispatch) const {
+  OwningOpRef<ModuleOp> copy = ModuleOp::create(dispatch.getLoc());
+  auto func = cast<func::FuncOp>(dispatch->clone());
+  copy->push_back(func);
+  if (llvm::Error error = reform(func))
+    return std::move(error);
+  return copy;
+}
+
+llvm::Expected<Bindings> Schedule::bindProblem(func::FuncOp dispatch,
+                                               const Target &target,
+                                               int64_t threads) const {
+  auto copy = reformed(dispatch);
+  if (!copy)
+    return copy.takeError();
+  return bindDispatch(functionOf(**copy), target, threads);
+}
 
 NamedSequenceOp Schedule::sequence() const {
   return findSequence(module.get(), "schedule");
@@ -232,11 +261,35 @@ llvm::Error Schedule::fits(func::FuncOp dispatch, const Target &target,
     return llvm::Error::success();
   if (llvm::Error error = rejectEmpty(dispatch))
     return error;
-  auto bindings = bindProblem(dispatch, target, threads);
+  auto copy = reformed(dispatch);
+  if (!copy)
+    return copy.takeError();
+  func::FuncOp func = functionOf(**copy);
+  auto bindings = bindDispatch(func, target, threads);
   if (!bindings)
     return bindings.takeError();
-  DispatchParts parts = analyzeDispatch(dispatch);
-  return runSequence(matcher, dispatch, parts, *bindings);
+  DispatchParts parts = analyzeDispatch(func);
+  return runSequence(matcher, func, parts, *bindings);
+}
+
+llvm::Expected<int64_t> Schedule::priorityFor(func::FuncOp dispatch,
+                                              const Target &target,
+                                              int64_t threads) const {
+  NamedSequenceOp sequence = findSequence(module.get(), "priority");
+  if (!sequence)
+    return priority;
+  auto copy = reformed(dispatch);
+  if (!copy)
+    return copy.takeError();
+  func::FuncOp func = functionOf(**copy);
+  auto bindings = bindDispatch(func, target, threads);
+  if (!bindings)
+    return bindings.takeError();
+  DispatchParts parts = analyzeDispatch(func);
+  if (llvm::Error error = runSequence(sequence, func, parts, *bindings))
+    return std::move(error);
+  auto found = func->getAttrOfType<IntegerAttr>("attune.priority");
+  return found ? found.getInt() : priority;
 }
 
 llvm::Error Schedule::check(const Configuration &configuration,
@@ -253,10 +306,14 @@ llvm::Error Schedule::check(const Configuration &configuration,
 llvm::Expected<Configuration>
 Schedule::defaultConfiguration(func::FuncOp dispatch, const Target &target,
                                int64_t threads) const {
-  auto bindings = bindProblem(dispatch, target, threads);
+  auto copy = reformed(dispatch);
+  if (!copy)
+    return copy.takeError();
+  func::FuncOp func = functionOf(**copy);
+  auto bindings = bindDispatch(func, target, threads);
   if (!bindings)
     return bindings.takeError();
-  auto defaults = computeDefaults(module.get(), dispatch, *bindings);
+  auto defaults = computeDefaults(module.get(), func, *bindings);
   if (!defaults)
     return defaults.takeError();
   SmallVector<Choice> choices = collectChoices(sequence());
@@ -317,7 +374,9 @@ Schedule::repair(const Configuration &configuration,
 llvm::Error Schedule::apply(func::FuncOp dispatch,
                             const Configuration &configuration,
                             const Target &target, int64_t threads) const {
-  auto bindings = bindProblem(dispatch, target, threads);
+  if (llvm::Error error = reform(dispatch))
+    return error;
+  auto bindings = bindDispatch(dispatch, target, threads);
   if (!bindings)
     return bindings.takeError();
   if (llvm::Error error = check(configuration, *bindings))

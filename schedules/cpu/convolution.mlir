@@ -18,6 +18,25 @@ module attributes {transform.with_named_sequence, attune.priority = 90 : i64} {
     transform.yield
   }
 
+  // Short rows of an image, which are no whole vectors or too few for a register
+  // tile, are better off as a product of matrices.
+  transform.named_sequence @priority(
+      %func: !transform.any_op {transform.readonly, attune.bind = "func"},
+      %m: !transform.param<i64> {transform.readonly, attune.bind = "m"},
+      %n: !transform.param<i64> {transform.readonly, attune.bind = "n"},
+      %k: !transform.param<i64> {transform.readonly, attune.bind = "k"}) {
+    %short_n = transform.attune.compute affine_map<()[s0, s1] -> ((1 - ((s1 - 1) floordiv 48) ceildiv 1048576) * ((s0 floordiv 32) ceildiv 1048576))>
+        (%m, %n) : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %short_m = transform.attune.compute affine_map<()[s0, s1] -> ((1 - ((s0 - 1) floordiv 16) ceildiv 1048576) * ((s1 floordiv 32) ceildiv 1048576))>
+        (%m, %n) : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    // With few channels the copy would cost more than it gains. (What depends on
+    // an unknown size is 0.)
+    %priority = transform.attune.compute affine_map<()[s0, s1, s2] -> (90 - 20 * ((s0 + s1) ceildiv 2) * ((s2 floordiv 32) ceildiv 1048576))>
+        (%short_n, %short_m, %k) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    transform.annotate %func "attune.priority" = %priority : !transform.any_op, !transform.param<i64>
+    transform.yield
+  }
+
   transform.named_sequence @default(
       %func: !transform.any_op {transform.readonly, attune.bind = "func"},
       %threads: !transform.param<i64> {transform.readonly, attune.bind = "threads"},

@@ -48,3 +48,21 @@ func.func @two(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>, %o: tensor<64x64xf3
   %s = linalg.exp ins(%r : tensor<64x64xf32>) outs(%p : tensor<64x64xf32>) -> tensor<64x64xf32>
   return %r, %s : tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// -----
+
+// A reduction over 7x7 is one over 49.
+// CHECK-LABEL: func.func @average
+// CHECK: tensor.collapse_shape {{.*}} : tensor<64x7x7xf32> into tensor<64x49xf32>
+// CHECK-NOT: vector<7xf32>
+func.func @average(%i: tensor<64x7x7xf32>, %o: tensor<64xf32>) -> tensor<64xf32> {
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%o : tensor<64xf32>) -> tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(c, y, x) -> (c, y, x)>, affine_map<(c, y, x) -> (c)>], iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%i : tensor<64x7x7xf32>) outs(%f : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}

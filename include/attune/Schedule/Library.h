@@ -66,10 +66,11 @@ public:
   llvm::Error fits(mlir::func::FuncOp dispatch, const Target &target,
                    int64_t threads) const;
 
-  /// The values of everything a schedule or a symbolic domain may name.
-  static llvm::Expected<Bindings> bindProblem(mlir::func::FuncOp dispatch,
-                                              const Target &target,
-                                              int64_t threads);
+  /// The values of everything this schedule or a symbolic domain of it may
+  /// name, in the form of the dispatch that it works on.
+  llvm::Expected<Bindings> bindProblem(mlir::func::FuncOp dispatch,
+                                       const Target &target,
+                                       int64_t threads) const;
 
   /// What a careful person would choose for this problem and target; always
   /// valid. The untuned baseline.
@@ -97,6 +98,17 @@ public:
 
 private:
   friend class ScheduleLibrary;
+  /// How early the schedule comes among those that fit: what `@priority` writes
+  /// on the dispatch as `attune.priority`, else the module's attribute.
+  llvm::Expected<int64_t> priorityFor(mlir::func::FuncOp dispatch,
+                                      const Target &target,
+                                      int64_t threads) const;
+  /// Brings the dispatch into the form that the module's attribute
+  /// `attune.form` names ("product": a convolution as a product of matrices).
+  llvm::Error reform(mlir::func::FuncOp dispatch) const;
+  /// A copy of the dispatch in that form, in a module of its own.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+  reformed(mlir::func::FuncOp dispatch) const;
   /// The nearest valid configuration that differs in one knob, if there is one.
   llvm::Expected<std::optional<Configuration>>
   repair(const Configuration &configuration, const Bindings &bindings) const;
@@ -108,7 +120,9 @@ private:
 
 class ScheduleLibrary {
 public:
-  /// Reads every .mlir file of `folder`. Errors name the file: unreadable, does
+  /// Reads every .mlir file of `folder`. A module with the attribute
+  /// `attune.extends` takes over the sequences it does not have itself from the
+  /// schedule of that name. Errors name the file: unreadable, does
   /// not parse or verify, no `@schedule`, duplicate knobs, an unknown
   /// `attune.bind`.
   static llvm::Expected<ScheduleLibrary> load(mlir::MLIRContext *context,
@@ -119,13 +133,16 @@ public:
   /// By name; null if there is none.
   const Schedule *find(llvm::StringRef name) const;
 
-  /// Those that fit, best first (the module attribute `attune.priority`, higher
-  /// is better); the first is the untuned baseline. `fallback` fits everything.
+  /// Those that fit, best first (`@priority` or the module attribute
+  /// `attune.priority`, higher is better); the first is the untuned baseline.
+  /// `fallback` fits everything.
   std::vector<const Schedule *> fitting(mlir::func::FuncOp dispatch,
                                         const Target &target,
                                         int64_t threads) const;
 
 private:
+  llvm::Error extend(llvm::StringRef path, mlir::ModuleOp module) const;
+
   std::vector<std::unique_ptr<Schedule>> all;
 };
 
