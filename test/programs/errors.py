@@ -44,7 +44,8 @@ class Bench:
 
     def start(self, *arguments, **options):
         return subprocess.Popen([self.attune, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                cwd=options.pop("cwd", self.folder),
                                 env=options.pop("env", self.environment), process_group=0, **options)
 
     def finish(self, process, seconds=120):
@@ -356,8 +357,9 @@ def interrupted_while_compiling(bench):
         raise Failed(f"files are left: {bench.files()}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def run_tests(tests, description):
+    """The main function of a driver: those of `tests` that --filter names, each with a bench of its own."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     if "--list-faults" in sys.argv:
         return list_faults()
     parser.add_argument("--attune", type=pathlib.Path, required=True)
@@ -365,7 +367,7 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "programs" / "errors")
     options = parser.parse_args()
     failures = count = 0
-    for name, function in TESTS.items():
+    for name, function in tests.items():
         if not re.search(options.filter, name):
             continue
         folder = options.folder / name
@@ -390,4 +392,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(TESTS, __doc__))
