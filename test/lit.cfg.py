@@ -19,7 +19,8 @@ binary = lit_config.params["binary_dir"]
 llvm_tools = lit_config.params["llvm_tools_dir"]
 config.test_exec_root = os.path.join(binary, "test")
 
-tools = [os.path.join(binary, "tools", t) for t in ("attune", "attune-opt", "attune-runner")]
+tools = [os.path.join(binary, "tools", t) for t in ("attune", "attune-opt", "attune-runner",
+                                                        "attune-lsp-server")]
 config.environment["PATH"] = os.pathsep.join(tools + [llvm_tools, os.environ["PATH"]])
 
 # %root is the project; %path what PATH was.
