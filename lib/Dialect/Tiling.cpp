@@ -63,16 +63,15 @@ OpResult findProducer(tensor::ExtractSliceOp slice,
   return dyn_cast<OpResult>(source);
 }
 
-/// Whether a slice of a pad is a part of a padded dimension: such pads have
-/// sizes that are only known when running.
+/// Whether where a slice cuts a padded dimension is only known when running:
+/// such a pad would have sizes that are not known either.
 bool cutsPadding(tensor::ExtractSliceOp slice, OpResult producer) {
   auto pad = dyn_cast<tensor::PadOp>(producer.getOwner());
   if (!pad)
     return false;
   llvm::SmallBitVector padded = pad.getPaddedDims();
-  auto shape = pad.getResultType().getShape();
-  for (auto [dim, size] : llvm::enumerate(slice.getStaticSizes()))
-    if (padded.test(dim) && (ShapedType::isDynamic(size) || size != shape[dim]))
+  for (unsigned dim : padded.set_bits())
+    if (slice.isDynamicOffset(dim) || slice.isDynamicSize(dim))
       return true;
   return false;
 }
