@@ -6,8 +6,10 @@
 
 #include "attune/Measure/Jobs.h"
 
+#include "attune/Measure/Final.h"
 #include "attune/Support/Error.h"
 #include <cmath>
+#include <limits>
 
 using namespace attune;
 using llvm::Expected;
@@ -20,14 +22,37 @@ static json::Array toArray(const std::vector<Tolerance> &tolerances) {
   return array;
 }
 
+MeasureJob attune::makeMeasureJob(llvm::StringRef candidate,
+                                  llvm::StringRef baseline,
+                                  const CheckedInputs &inputs, unsigned threads,
+                                  uint64_t seed) {
+  MeasureJob job;
+  static_cast<CheckedInputs &>(job) = inputs;
+  job.candidate = candidate.str();
+  job.baseline = baseline.str();
+  job.threads = threads;
+  job.timing = searchTiming(std::numeric_limits<double>::infinity(), seed);
+  return job;
+}
+
+/// The fields of CheckedInputs, added to those of an object.
+static json::Object withInputs(json::Object object,
+                               const CheckedInputs &inputs) {
+  object["inputs"] = inputs.inputs;
+  object["references"] = inputs.references;
+  object["tolerances"] = toArray(inputs.tolerances);
+  return object;
+}
+
 json::Object attune::toJSON(const MeasureJob &job) {
-  return json::Object{{"kind", "measure"},
+  json::Array more;
+  for (const CheckedInputs &inputs : job.moreInputs)
+    more.push_back(withInputs({}, inputs));
+  json::Object object{{"kind", "measure"},
                       {"candidate", job.candidate},
                       {"baseline", job.baseline},
                       {"entry", job.entry},
-                      {"inputs", job.inputs},
-                      {"references", job.references},
-                      {"tolerances", toArray(job.tolerances)},
+                      {"moreInputs", std::move(more)},
                       {"threads", int64_t(job.threads)},
                       {"minSeconds", job.timing.minSeconds},
                       {"maxSeconds", job.timing.maxSeconds},
@@ -38,6 +63,7 @@ json::Object attune::toJSON(const MeasureJob &job) {
                       {"sampleSeconds", job.timing.sampleSeconds},
                       {"intervalWidth", job.timing.intervalWidth},
                       {"seed", job.timing.seed}};
+  return withInputs(std::move(object), job);
 }
 
 json::Object attune::toJSON(const RunJob &job) {
@@ -90,6 +116,32 @@ public:
     }
     return *this;
   }
+  Fields &read(CheckedInputs &out) {
+    return read("inputs", out.inputs)
+        .read("references", out.references)
+        .read("tolerances", out.tolerances);
+  }
+  Fields &read(llvm::StringLiteral name, std::vector<CheckedInputs> &out) {
+    const json::Array *array = object.getArray(name);
+    if (!array)
+      return *this;
+    for (const json::Value &value : *array) {
+      const json::Object *inputs = value.getAsObject();
+      if (!inputs) {
+        json::Path(root).field(name).report("expected objects");
+        ok = false;
+        break;
+      }
+      if (llvm::Error error =
+              Fields(*inputs).read(out.emplace_back()).finish()) {
+        llvm::consumeError(std::move(error));
+        json::Path(root).field(name).report("damaged inputs");
+        ok = false;
+        break;
+      }
+    }
+    return *this;
+  }
   llvm::Error finish() { return ok ? llvm::Error::success() : root.getError(); }
 
 private:
@@ -105,9 +157,8 @@ Expected<MeasureJob> attune::measureJobFromJSON(const json::Object &object) {
                           .read("candidate", job.candidate)
                           .read("baseline", job.baseline)
                           .read("entry", job.entry)
-                          .read("inputs", job.inputs)
-                          .read("references", job.references)
-                          .read("tolerances", job.tolerances)
+                          .read(static_cast<CheckedInputs &>(job))
+                          .read("moreInputs", job.moreInputs)
                           .read("threads", job.threads)
                           .read("minSeconds", job.timing.minSeconds)
                           .read("maxSeconds", job.timing.maxSeconds)

@@ -9,7 +9,9 @@
 #include "attune/Support/Error.h"
 #include "attune/Support/Json.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/ELF.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <dlfcn.h>
 
 using namespace attune;
@@ -124,7 +126,33 @@ static void keepOpenMP() {
     ::dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+/// The loader does not look whether all of a file is there, and dies of SIGBUS
+/// when the disk was full or the linker killed. What is no ELF at all it finds
+/// itself.
+static Error checkWhole(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return Error::success();
+  auto elf = llvm::object::ELFFile<llvm::object::ELF64LE>::create(
+      (*buffer)->getBuffer());
+  if (!elf) {
+    llvm::consumeError(elf.takeError());
+    return Error::success();
+  }
+  auto segments = elf->program_headers();
+  if (!segments)
+    return makeError("cannot load {0}: file too short", path);
+  for (const auto &segment : *segments)
+    if (segment.p_offset > elf->getBufSize() ||
+        segment.p_filesz > elf->getBufSize() - segment.p_offset)
+      return makeError("cannot load {0}: file too short", path);
+  return Error::success();
+}
+
 Expected<std::unique_ptr<Library>> Library::open(StringRef path) {
+  if (Error error = checkWhole(path))
+    return std::move(error);
   std::unique_ptr<Library> library(new Library);
   library->handle = ::dlopen(path.str().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library->handle)

@@ -223,8 +223,9 @@ using TensorList = llvm::ArrayRef<std::shared_ptr<const Tensor>>;
 /// An error says that the candidate misbehaved (`measurement.outcome` how); a
 /// wrong result alone is no error.
 static Error checkCandidate(Library &candidate, const Signature::Entry &entry,
-                            const MeasureJob &job, TensorList inputs,
-                            TensorList references, Measurement &measurement) {
+                            const std::vector<Tolerance> &tolerances,
+                            TensorList inputs, TensorList references,
+                            StringRef when, Measurement &measurement) {
   Expected<Call> call = Call::create(entry, inputs, Guard::Tight);
   if (!call) {
     measurement.outcome = Outcome::OutOfMemory;
@@ -234,7 +235,7 @@ static Error checkCandidate(Library &candidate, const Signature::Entry &entry,
       runChecked(candidate, *call, measurement);
   if (!outputs)
     return outputs.takeError();
-  compareAll(*outputs, references, job.tolerances, "", measurement);
+  compareAll(*outputs, references, tolerances, when, measurement);
   return Error::success();
 }
 
@@ -252,9 +253,10 @@ static Error timeCandidate(Library &candidate, Library *baseline,
   measurement.outcome = Outcome::Crash;
   auto runCandidate = [&]() { return call->run(candidate); };
   auto runBaseline = [&]() { return call->run(*baseline); };
+  Preemptions preemptions;
   Expected<PairedTimes> times =
       timePairs(runCandidate, baseline ? TimedCall(runBaseline) : TimedCall(),
-                job.timing, clock);
+                job.timing, clock, &preemptions);
   if (!times)
     return times.takeError();
   // From the start again, for programs that remember something between runs.
@@ -281,13 +283,14 @@ static Error timeCandidate(Library &candidate, Library *baseline,
 
 /// What the results must be: files, or what the baseline makes of the inputs;
 /// nothing when there is neither.
-Expected<Runner::Tensors> Runner::findReferences(const MeasureJob &job,
-                                                 const Signature::Entry &entry,
-                                                 const Tensors &inputs) {
-  if (!job.references.empty())
-    return loadTensors(job.references, entry.outputs, "reference");
+Expected<Runner::Tensors>
+Runner::findReferences(const std::vector<std::string> &files,
+                       const std::string &baselinePath,
+                       const Signature::Entry &entry, const Tensors &inputs) {
+  if (!files.empty())
+    return loadTensors(files, entry.outputs, "reference");
   Tensors references;
-  if (job.baseline.empty())
+  if (baselinePath.empty())
     return references;
   Expected<Call> call = Call::create(entry, inputs, Guard::Tight);
   if (!call)
@@ -322,14 +325,31 @@ Expected<json::Object> Runner::measure(const json::Object &json) {
       loadTensors(job->inputs, (*entry)->inputs, "input");
   if (!inputs)
     return inputs.takeError();
-  Expected<Tensors> references = findReferences(*job, **entry, *inputs);
+  Expected<Tensors> references =
+      findReferences(job->references, job->baseline, **entry, *inputs);
   if (!references)
     return references.takeError();
 
   Measurement measurement;
-  if (Error error = checkCandidate(**candidate, **entry, *job, *inputs,
-                                   *references, measurement))
+  if (Error error = checkCandidate(**candidate, **entry, job->tolerances,
+                                   *inputs, *references, "", measurement))
     return failedForGood(measurement.outcome, std::move(error));
+  for (auto [index, more] : llvm::enumerate(job->moreInputs)) {
+    if (measurement.outcome != Outcome::Ok)
+      break;
+    Expected<Tensors> values =
+        loadTensors(more.inputs, (*entry)->inputs, "input");
+    if (!values)
+      return values.takeError();
+    Expected<Tensors> right =
+        findReferences(more.references, job->baseline, **entry, *values);
+    if (!right)
+      return right.takeError();
+    std::string when = llvm::formatv(" with inputs {0}", index + 2);
+    if (Error error = checkCandidate(**candidate, **entry, more.tolerances,
+                                     *values, *right, when, measurement))
+      return failedForGood(measurement.outcome, std::move(error));
+  }
   if (measurement.outcome != Outcome::Ok || !job->timing.minRepetitions)
     return toJSON(measurement);
   Library *other = job->baseline.empty() ? nullptr : baseline.library.get();

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <sys/resource.h>
+#include <tuple>
 
 using namespace attune;
 using llvm::Error;
@@ -83,18 +85,46 @@ static bool isCertain(const Subject &candidate, const Subject &baseline,
     return true;
   if (pairs < 8 || (pairs & (pairs - 1)))
     return false;
-  Expected<Speedup> speedup =
-      pairedSpeedup(candidate.seconds, baseline.seconds, options.seed);
-  if (!speedup) {
-    llvm::consumeError(speedup.takeError());
-    return true;
+  std::vector<double> logs;
+  for (size_t i = 0; i < pairs; ++i)
+    logs.push_back(std::log(baseline.seconds[i] / candidate.seconds[i]));
+  auto [low, high] = signInterval(logs, 0.95);
+  return std::exp(high) - std::exp(low) <= options.intervalWidth;
+}
+
+uint64_t Preemptions::count() {
+  rusage usage = {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_nivcsw);
+}
+
+/// One sample; of several tries the least disturbed, and of those the shortest.
+static Expected<double> takeSample(Subject &subject, double deadline,
+                                   Clock &clock, Disturbances *disturbances) {
+  static constexpr int tries = 4;
+  double best = 0;
+  uint64_t least = 0;
+  for (int i = 0; i < tries; ++i) {
+    uint64_t before = disturbances ? disturbances->count() : 0;
+    Expected<double> seconds =
+        timeCalls(subject.call, subject.callsPerSample, clock);
+    if (!seconds)
+      return seconds.takeError();
+    uint64_t count = disturbances ? disturbances->count() - before : 0;
+    if (i == 0 || std::tie(count, *seconds) < std::tie(least, best)) {
+      least = count;
+      best = *seconds;
+    }
+    if (least == 0 || clock.now() >= deadline)
+      break;
   }
-  return speedup->high - speedup->low <= options.intervalWidth;
+  return best;
 }
 
 Expected<PairedTimes> attune::timePairs(TimedCall candidate, TimedCall baseline,
                                         const TimingOptions &options,
-                                        Clock &clock) {
+                                        Clock &clock,
+                                        Disturbances *disturbances) {
   Subject subjects[2] = {{candidate, 1, {}}, {baseline, 1, {}}};
   unsigned count = baseline ? 2 : 1;
   double sampleSeconds =
@@ -114,8 +144,8 @@ Expected<PairedTimes> attune::timePairs(TimedCall candidate, TimedCall baseline,
     unsigned first = count == 2 ? random() >> 63 : 0;
     for (unsigned i = 0; i < count; ++i) {
       Subject &subject = subjects[(first + i) % count];
-      Expected<double> seconds =
-          timeCalls(subject.call, subject.callsPerSample, clock);
+      Expected<double> seconds = takeSample(
+          subject, begin + options.maxSeconds / 2, clock, disturbances);
       if (!seconds)
         return seconds.takeError();
       subject.seconds.push_back(*seconds);

@@ -161,10 +161,14 @@ Expected<WorkerProcess::Attempt> WorkerProcess::attempt(const std::string &line,
     switch (process->wait(0.01)) {
     case Subprocess::Event::Line: {
       // A last look: a short job may have been over between two others.
-      uint64_t resident = process->usage().residentBytes;
+      ProcessUsage usage = process->usage();
       Expected<Attempt> made = answered(*process->takeLine(), id);
-      if (made)
-        made->result.peakBytes = std::max(peakBytes, resident);
+      if (!made)
+        return made.takeError();
+      made->result.peakBytes = std::max(peakBytes, usage.residentBytes);
+      // What a candidate left running would disturb the next.
+      if (options.phase == JobPhase::Run && usage.processes > 1)
+        made->replaceAfter = true;
       return made;
     }
     case Subprocess::Event::Ended: {
@@ -194,7 +198,8 @@ std::optional<JobResult> WorkerProcess::overLimit(const Limits &limits,
                                                   double cpuAtStart,
                                                   uint64_t outputAtStart,
                                                   uint64_t &peakBytes) {
-  ProcessUsage usage = process->usage();
+  ProcessUsage usage =
+      process->usage(limits.processes ? limits.processes : 1000);
   peakBytes = std::max(peakBytes, usage.residentBytes);
   if (limits.memoryBytes && usage.residentBytes > limits.memoryBytes)
     return broken(Outcome::OutOfMemory,

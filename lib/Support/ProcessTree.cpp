@@ -18,9 +18,6 @@
 using namespace attune;
 using llvm::StringRef;
 
-/// More are no tree but a bomb, and counted well enough.
-static constexpr size_t mostProcesses = 4096;
-
 /// The begin of a small file; empty when the process has just ended.
 static StringRef readProc(const char *path, char *buffer, size_t bytes) {
   Descriptor file(::open(path, O_RDONLY | O_CLOEXEC));
@@ -29,7 +26,7 @@ static StringRef readProc(const char *path, char *buffer, size_t bytes) {
 }
 
 /// Children are listed with the thread that made them.
-static void addChildren(int pid, std::vector<int> &pids) {
+static void addChildren(int pid, size_t most, std::vector<int> &pids) {
   char path[64], text[4096];
   std::snprintf(path, sizeof(path), "/proc/%d/task", pid);
   DIR *threads = ::opendir(path);
@@ -41,7 +38,7 @@ static void addChildren(int pid, std::vector<int> &pids) {
     std::snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", pid,
                   thread->d_name);
     StringRef rest = readProc(path, text, sizeof(text));
-    while (!rest.empty() && pids.size() < mostProcesses) {
+    while (!rest.empty() && pids.size() < most) {
       int child;
       auto [first, others] = rest.split(' ');
       rest = others;
@@ -73,13 +70,14 @@ static std::pair<uint64_t, uint64_t> residentOf(int pid) {
   return {resident, shared};
 }
 
-ProcessUsage attune::usageOfTree(int root, int program) {
+ProcessUsage attune::usageOfTree(int root, int program,
+                                 unsigned mostProcesses) {
   std::vector<int> pids = {root};
   ProcessUsage usage;
   static const uint64_t pageBytes = ::sysconf(_SC_PAGESIZE);
   for (size_t i = 0; i < pids.size(); ++i) {
     int pid = pids[i];
-    addChildren(pid, pids);
+    addChildren(pid, size_t(mostProcesses) + 2, pids);
     if (pid == root && root != program)
       continue; // the keeper
     auto [resident, shared] = residentOf(pid);

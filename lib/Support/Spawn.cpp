@@ -88,7 +88,9 @@ static void setLimits(const ProcessLimits &limits) {
 }
 
 [[noreturn]] static void becomeProgram(ChildPlan &plan) {
-  ::setpgid(0, 0);
+  // A group of its own; and a session, so that the scheduler (autogroup) gives
+  // us our share beside a program that fills the machine with processes.
+  ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // In a pid namespace of our own we see no parent; the keeper looks itself.
   if (!plan.namespaces && ::getppid() != plan.parent)

@@ -46,8 +46,8 @@ llvm::Expected<SpawnedProcess> spawnProcess(const ProcessOptions &options);
 ProcessEnd toProcessEnd(int status, double cpuSeconds);
 
 /// Of `root` and its descendants. A root that is not the program is its keeper,
-/// and does not count.
-ProcessUsage usageOfTree(int root, int program);
+/// and does not count. Ends at one more than `mostProcesses`.
+ProcessUsage usageOfTree(int root, int program, unsigned mostProcesses);
 
 /// Waits for a process that is known to have ended or to be about to.
 ProcessEnd reapProcess(int pid);

@@ -228,7 +228,8 @@ void Subprocess::State::kill() {
   }
   ::kill(process.pid, SIGTERM);
   ::kill(process.pid, SIGCONT);
-  ::kill(process.programPid, SIGKILL);
+  if (process.programPid > 0)
+    ::kill(-process.programPid, SIGKILL); // its group
 }
 
 void Subprocess::State::finish() {
@@ -325,14 +326,15 @@ Containment Subprocess::getContainment() const {
   return state->process.containment;
 }
 
-ProcessUsage Subprocess::usage() const {
+ProcessUsage Subprocess::usage(unsigned mostProcesses) const {
   if (state->end)
     return {};
-  return usageOfTree(state->process.pid, state->process.programPid);
+  return usageOfTree(state->process.pid, state->process.programPid,
+                     mostProcesses);
 }
 
 void Subprocess::limitFileBytes(uint64_t bytes) {
-  if (state->end)
+  if (state->end || state->process.programPid <= 0)
     return;
   rlimit limit = {bytes ? bytes : RLIM_INFINITY, RLIM_INFINITY};
   ::prlimit(state->process.programPid, RLIMIT_FSIZE, &limit, nullptr);

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +53,22 @@ static void keepIdentity(const char *uid, const char *gid) {
   writeText("/proc/self/uid_map", text);
   snprintf(text, sizeof text, "%s %s 1", gid, gid);
   writeText("/proc/self/gid_map", text);
+}
+
+/// The tuner counts processes and ends those that are too many; until it gets
+/// to it, a fork bomb must find an end. Since Linux 6.14 the largest number of
+/// a process is the namespace's own; before, it is the machine's, and not ours
+/// to change.
+static void boundProcesses(void) {
+  struct utsname kernel;
+  int major = 0, minor = 0;
+  if (uname(&kernel) || sscanf(kernel.release, "%d.%d", &major, &minor) != 2 ||
+      major < 6 || (major == 6 && minor < 14))
+    return;
+  char text[32];
+  // Threads have numbers, too.
+  snprintf(text, sizeof text, "%ld", 1024 + 4 * sysconf(_SC_NPROCESSORS_CONF));
+  writeText("/proc/sys/kernel/pid_max", text);
 }
 
 /// Our number as those see it who mounted /proc.
@@ -124,7 +140,8 @@ static void signalDescendants(int signal) {
 
 /// Orphans become our children (PR_SET_CHILD_SUBREAPER): when we have none,
 /// nothing is left.
-static void killDescendants(void) {
+static void killDescendants(pid_t program) {
+  kill(-program, SIGKILL);
   // Those that fork faster than we look are stopped first.
   signalDescendants(SIGSTOP);
   for (int round = 0; round < 1000; ++round) {
@@ -203,6 +220,8 @@ int main(int count, char **arguments) {
   sigaddset(&signals, SIGCHLD);
   sigaddset(&signals, SIGTERM);
   sigprocmask(SIG_SETMASK, &signals, NULL);
+  if (!isSubreaper)
+    boundProcesses();
   if (isSubreaper) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     // The kernel does not end our children with us: we have to.
@@ -223,7 +242,7 @@ int main(int count, char **arguments) {
   struct AttuneKeeperEnd end = {0, 0};
   int hasEnded = waitFor(program, &signals, &end);
   if (isSubreaper)
-    killDescendants();
+    killDescendants(program);
   if (hasEnded)
     say(&end, sizeof end);
   return 0;

@@ -8,7 +8,7 @@
 // of C, run by the real attune-runner.
 
 #include "Faults.h"
-#include "Programs.h"
+#include "Leftovers.h"
 
 #include "attune/Support/Interrupt.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,8 +21,6 @@
 using namespace attune;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-using MeasureFaults = MeasureTest;
 
 //===----------------------------------------------------------------------===//
 // What works
@@ -201,6 +199,28 @@ FAULT_TEST_F(MeasureFaults, WrongResult, "Results", "wrong result",
   expectNextIsFine();
 }
 
+FAULT_TEST_F(MeasureFaults, WrongForOtherInputs, "Results",
+             "wrong for other inputs only",
+             "a result that is wrong when the first input is large",
+             "wrongResult",
+             "output 0 with inputs 2: [0] is 0, not 1001 (allowed error ...)") {
+  Tensor input = Tensor::zeros(ElementType::F32, {16}), output = input;
+  for (int i = 0; i < 16; ++i) {
+    input.set(i, 1000 + i);
+    output.set(i, 1001 + i);
+  }
+  CheckedInputs more = job;
+  more.inputs = {folder.file("large.npy")};
+  more.references = {folder.file("large-ref.npy")};
+  llvm::cantFail(writeNpy(more.inputs[0], input));
+  llvm::cantFail(writeNpy(more.references[0], output));
+  job.moreInputs = {more};
+  EXPECT_EQ(measure(library(good)).outcome, Outcome::Ok);
+  Measurement result =
+      measure(library(std::string(good) + "if (in[0] > 500) out[0] = 0;"));
+  expectFault(toString(result.outcome), result.reason);
+}
+
 FAULT_TEST_F(MeasureFaults, ResultNotWritten, "Results",
              "part of a result is not written",
              "the last element is left out; results are filled with NaN before",
@@ -323,11 +343,6 @@ FAULT_TEST_F(MeasureFaults, EndlessLoop, "Limits", "an endless loop",
   limits.wallSeconds = 0.3;
   Measurement result = measure(library("for (volatile int k = 0;; ++k);"));
   expectFault(toString(result.outcome), result.reason);
-  limits.wallSeconds = 20;
-  limits.cpuSeconds = 0.2;
-  result = measure(library("for (volatile int k = 0;; ++k);"));
-  EXPECT_EQ(result.outcome, Outcome::RunTimeout);
-  EXPECT_THAT(result.reason, HasSubstr("processor time"));
   expectNextIsFine();
 }
 
@@ -401,20 +416,6 @@ TEST_F(MeasureFaults, WhatDoesNotLoad) {
   EXPECT_EQ(measure("/lib/x86_64-linux-gnu/libm.so.6").reason,
             "cannot load /lib/x86_64-linux-gnu/libm.so.6: it has no "
             "attune_create; it was not made by Attune");
-}
-
-TEST_F(MeasureFaults, GrandchildrenDoNotOutliveTheWorker) {
-  std::string pidFile = folder.file("pid");
-  Measurement result =
-      measure(library("if (fork() == 0) { FILE *f = fopen(\"" + pidFile +
-                      "\", \"w\"); fprintf(f, \"%d\", getpid()); fclose(f); "
-                      "for (;;) pause(); } "
-                      "usleep(100000); abort();"));
-  EXPECT_EQ(result.outcome, Outcome::Crash);
-  int pid = std::stoi(llvm::cantFail(readFile(pidFile)));
-  for (int i = 0; i < 500 && ::kill(pid, 0) == 0; ++i)
-    ::usleep(10000);
-  EXPECT_NE(::kill(pid, 0), 0);
 }
 
 //===----------------------------------------------------------------------===//

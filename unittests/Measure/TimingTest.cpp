@@ -164,3 +164,35 @@ TEST_F(TimingTest, AnErrorOfTheProgramEndsIt) {
                 timePairs(failing, TimedCall(), options, clock).takeError()),
             "seven");
 }
+
+namespace {
+struct FakeDisturbances final : Disturbances {
+  uint64_t count() override { return counted; }
+  uint64_t counted = 0;
+};
+} // namespace
+
+TEST_F(TimingTest, ADisturbedSampleIsTakenAgain) {
+  FakeDisturbances disturbances;
+  int calls = 0;
+  auto disturbed = [&]() {
+    bool isDisturbed = ++calls % 3 == 0;
+    disturbances.counted += isDisturbed;
+    clock.advance(isDisturbed ? 0.05 : 0.01);
+    return llvm::Error::success();
+  };
+  PairedTimes times = llvm::cantFail(
+      timePairs(disturbed, TimedCall(), options, clock, &disturbances));
+  for (double seconds : times.seconds)
+    EXPECT_NEAR(seconds, 0.01, 1e-9);
+  // When every try is disturbed, the shortest counts, and it ends.
+  auto always = [&]() {
+    ++disturbances.counted;
+    clock.advance(++calls % 4 == 0 ? 0.02 : 0.05);
+    return llvm::Error::success();
+  };
+  times = llvm::cantFail(
+      timePairs(always, TimedCall(), options, clock, &disturbances));
+  for (double seconds : times.seconds)
+    EXPECT_NEAR(seconds, 0.02, 1e-9);
+}

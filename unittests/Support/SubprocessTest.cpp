@@ -238,3 +238,122 @@ TEST(Subprocess, AProgramDoesNotOutliveUs) {
   ::close(ends[0]);
   ::close(ends[1]);
 }
+
+//===----------------------------------------------------------------------===//
+// Contained programs
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Contained : public testing::TestWithParam<Containment> {
+protected:
+  ProcessOptions shell(const std::string &script,
+                       LineChannel channel = LineChannel::None) {
+    ProcessOptions options = ::shell(script.c_str(), channel);
+    options.containment = GetParam();
+    return options;
+  }
+
+  /// A script that leaves a daemon, and the number of its process in a file.
+  std::string daemon() {
+    return "setsid sh -c 'sleep 1000 & readlink /proc/self > " +
+           folder.file("before") + "; exec sleep 1000' & " + "while ! [ -s " +
+           folder.file("before") + " ]; do sleep 0.01; done; ";
+  }
+
+  /// Of the processes of this test, which have its mark in their environment.
+  int living() {
+    std::string count =
+        run(::shell(("grep -l " + folder.getPath() +
+                     " /proc/[0-9]*/environ 2>/dev/null | wc -l")
+                        .c_str()))
+            .output;
+    return std::stoi(count);
+  }
+
+  void SetUp() override {
+    ::setenv("ATTUNE_TEST_FOLDER", folder.getPath().c_str(), 1);
+  }
+  void TearDown() override { ::unsetenv("ATTUNE_TEST_FOLDER"); }
+
+  TemporaryFolder folder = llvm::cantFail(TemporaryFolder::create());
+};
+} // namespace
+
+TEST_P(Contained, EndsAndOutputAreTheProgramsOwn) {
+  EXPECT_EQ(run(shell("echo a; echo b >&2; exit 3")).end.describe(),
+            "exit status 3");
+  EXPECT_EQ(run(shell("echo a; echo b >&2; exit 3")).output, "a\nb\n");
+  EXPECT_EQ(run(shell("kill -SEGV $$")).end.signal, SIGSEGV);
+  EXPECT_EQ(run(shell("kill -ABRT $$")).end.signal, SIGABRT);
+  EXPECT_EQ(run(shell("kill -KILL $$")).end.signal, SIGKILL);
+  EXPECT_EQ(run(shell("ls /proc/self/fd | wc -l")).output, "4\n");
+  ProcessOptions options;
+  options.containment = GetParam();
+  options.arguments = {"/etc/passwd"};
+  EXPECT_EQ(llvm::toString(Subprocess::spawn(options).takeError()),
+            "/etc/passwd: cannot start: Permission denied");
+  options.arguments = {"/bin/true"};
+  options.workingFolder = "/no/such";
+  EXPECT_EQ(llvm::toString(Subprocess::spawn(options).takeError()),
+            "/bin/true: cannot enter its folder: No such file or directory");
+}
+
+TEST_P(Contained, LinesAndLimits) {
+  Subprocess process = llvm::cantFail(Subprocess::spawn(
+      shell("read line <&3; echo got $line >&4; exec head -c 100000 /dev/zero "
+            "> big",
+            LineChannel::Descriptors)));
+  process.limitFileBytes(1000);
+  process.send("one\n");
+  ASSERT_EQ(process.wait(20), Event::Line);
+  EXPECT_EQ(process.takeLine(), "got one");
+  ASSERT_EQ(process.wait(20), Event::Ended);
+  EXPECT_EQ(process.getEnd()->signal, SIGXFSZ);
+  ::unlink("big");
+}
+
+TEST_P(Contained, ADaemonEndsWithTheProgram) {
+  Subprocess process = llvm::cantFail(Subprocess::spawn(shell(
+      daemon() + "echo >&4; sleep 0.2; exit 5", LineChannel::Descriptors)));
+  ASSERT_EQ(process.wait(20), Event::Line);
+  process.takeLine();
+  EXPECT_GE(process.usage().processes, 3u); // it counts
+  ASSERT_EQ(process.wait(20), Event::Ended);
+  EXPECT_EQ(process.getEnd()->exitCode, 5);
+  EXPECT_EQ(living(), 3); // the shell, grep and wc that count
+}
+
+TEST_P(Contained, ADaemonEndsWhenTheProgramIsKilled) {
+  Subprocess process = llvm::cantFail(Subprocess::spawn(
+      shell(daemon() + "echo >&4; sleep 1000", LineChannel::Descriptors)));
+  ASSERT_EQ(process.wait(20), Event::Line);
+  process.takeLine();
+  process.kill();
+  ASSERT_EQ(process.wait(20), Event::Ended);
+  EXPECT_EQ(process.getEnd()->signal, SIGKILL);
+  EXPECT_EQ(living(), 3);
+}
+
+TEST_P(Contained, ADaemonEndsWithUs) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    Subprocess process = llvm::cantFail(Subprocess::spawn(
+        shell(daemon() + "echo >&4; sleep 1000", LineChannel::Descriptors)));
+    process.wait(20);
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status;
+  ::waitpid(child, &status, 0);
+  for (int i = 0; i < 500 && living() != 3; ++i)
+    ::usleep(10000);
+  EXPECT_EQ(living(), 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Contained,
+                         testing::Values(Containment::Subreaper,
+                                         Containment::Namespace),
+                         [](const auto &info) {
+                           return info.param == Containment::Namespace
+                                      ? "Namespace"
+                                      : "Subreaper";
+                         });

@@ -19,18 +19,25 @@
 
 namespace attune {
 
-/// Check a candidate's results, then time it next to the baseline.
-struct MeasureJob {
-  std::string candidate; ///< A compiled library (content never changes).
-  std::string baseline;  ///< The same; empty: times alone.
-  std::string entry = "main";
-  std::vector<std::string> inputs; ///< .npy, one an argument.
-  /// .npy, one a result. Empty: the results of the baseline, for comparing two
+/// Values to call an entry with, and what is right. Files are .npy.
+struct CheckedInputs {
+  std::vector<std::string> inputs; ///< One an argument.
+  /// One a result. Empty: the results of the baseline, for comparing two
   /// versions of a program; with no baseline either, results are not checked.
   std::vector<std::string> references;
   std::vector<Tolerance> tolerances; ///< One a result; missing: exact.
-  TimingOptions timing;              ///< minRepetitions 0: check only.
-  unsigned threads = 0;              ///< Of OpenMP; 0: as the library wants.
+};
+
+/// Check a candidate's results, then time it next to the baseline.
+/// The inputs that it has itself are those that it is timed with.
+struct MeasureJob : CheckedInputs {
+  std::string candidate; ///< A compiled library (content never changes).
+  std::string baseline;  ///< The same; empty: times alone.
+  std::string entry = "main";
+  /// It is checked with these before: values that show other errors.
+  std::vector<CheckedInputs> moreInputs;
+  TimingOptions timing; ///< minRepetitions 0: check only.
+  unsigned threads = 0; ///< Of OpenMP; 0: as the library wants.
 };
 
 /// What became of a candidate. `seconds` as in Timing.h.
@@ -71,6 +78,12 @@ struct RunResult {
   /// first dispatch, then of the second, ..., per repetition on average.
   std::vector<double> dispatchCounters;
 };
+
+/// A job with the timing of a search's trial. There is one place that fills
+/// jobs, so that no caller forgets a field.
+MeasureJob makeMeasureJob(llvm::StringRef candidate, llvm::StringRef baseline,
+                          const CheckedInputs &inputs, unsigned threads,
+                          uint64_t seed);
 
 llvm::json::Object toJSON(const MeasureJob &job);
 llvm::Expected<MeasureJob> measureJobFromJSON(const llvm::json::Object &json);

@@ -52,7 +52,8 @@ private:
                                       llvm::StringRef what);
   llvm::Expected<std::shared_ptr<const Tensor>>
   loadTensor(const std::string &path);
-  llvm::Expected<Tensors> findReferences(const MeasureJob &job,
+  llvm::Expected<Tensors> findReferences(const std::vector<std::string> &files,
+                                         const std::string &baselinePath,
                                          const Signature::Entry &entry,
                                          const Tensors &inputs);
   llvm::Error loadBaseline(const std::string &path);

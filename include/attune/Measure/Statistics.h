@@ -23,6 +23,24 @@ double median(llvm::ArrayRef<double> values);
 /// `fraction` in 0 .. 1, linear between neighbours (numpy's default).
 double quantile(llvm::ArrayRef<double> values, double fraction);
 
+/// Intervals of the centre of a sample, at a confidence of 0.5 to 0.9999. The
+/// mean, by Student's t: at least two values, better from a bell-shaped
+/// distribution.
+std::pair<double, double> meanInterval(llvm::ArrayRef<double> values,
+                                       double confidence);
+/// The median, by the sign test: order statistics, right for any distribution
+/// (Conover 1999, ch. 3.2). Infinite where there are too few values.
+std::pair<double, double> signInterval(llvm::ArrayRef<double> values,
+                                       double confidence);
+
+/// log(first / second) of two programs that ran in turns: the median over the
+/// half of the pairs that were disturbed least. Others who interrupt add to
+/// times and never take away, so pairs that are short together are the better
+/// ones; which of the two is faster has no part in the choice. `error` gets the
+/// standard error of that median.
+double logOfRatio(llvm::ArrayRef<double> first, llvm::ArrayRef<double> second,
+                  double *error = nullptr);
+
 /// Baseline time divided by candidate time, above 1 is faster, and the interval
 /// that holds it with 95 %.
 struct Speedup {
@@ -33,12 +51,22 @@ struct Speedup {
 
 /// exp of the median of log(baseline / candidate) over pairs. The interval is
 /// the bootstrap percentile interval (Efron & Tibshirani 1993, ch. 13) from
-/// six pairs on; with two to five, Student's t on the logarithms; one pair says
-/// nothing: 0 to infinity. Errors: no pairs, different lengths, a time that is
-/// not finite and positive.
+/// six pairs on, and that of the sign test over two hundred; with two to five,
+/// Student's t on the logarithms; one pair says nothing: 0 to infinity. Errors:
+/// no pairs, different lengths, a time that is not finite and positive.
 llvm::Expected<Speedup> pairedSpeedup(llvm::ArrayRef<double> candidateSeconds,
                                       llvm::ArrayRef<double> baselineSeconds,
                                       uint64_t seed = 0);
+
+/// How the machine's speed changed: the baseline's times (medians of trials, in
+/// order) against the first ones. 1.2: a fifth slower than at the begin.
+/// Candidates are compared with the baseline next to them, so this takes
+/// nothing from the results; it tells people how calm the machine was.
+struct Drift {
+  double low = 1, high = 1; ///< 5 % of the times are beyond on either side.
+  double last = 1;          ///< At the end.
+};
+Drift baselineDrift(llvm::ArrayRef<double> baselineSeconds);
 
 enum class Verdict { Faster, Slower, Undecided };
 

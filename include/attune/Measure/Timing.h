@@ -17,6 +17,21 @@
 
 namespace attune {
 
+/// Counts what takes the processor away from us: a sample during which it went
+/// up is no time of the program.
+class Disturbances {
+public:
+  virtual ~Disturbances() = default;
+  virtual uint64_t count() = 0;
+};
+
+/// How often the kernel gave a core of ours to somebody else before we were
+/// ready to give it up, all threads together (getrusage).
+class Preemptions final : public Disturbances {
+public:
+  uint64_t count() override;
+};
+
 struct TimingOptions {
   double minSeconds = 0.1;       ///< Measured time, candidate and baseline.
   double maxSeconds = 5;         ///< The end, with what there is by then.
@@ -49,10 +64,12 @@ using TimedCall = llvm::function_ref<llvm::Error()>;
 
 /// Warms both up until they get no faster, then measures pairs. `baseline` may
 /// be null. At least one pair is measured, however long it takes. A time that
-/// is not finite and positive is an error.
+/// is not finite and positive is an error. A sample that was disturbed is taken
+/// again, up to three times; the least disturbed counts.
 llvm::Expected<PairedTimes> timePairs(TimedCall candidate, TimedCall baseline,
                                       const TimingOptions &options,
-                                      Clock &clock);
+                                      Clock &clock,
+                                      Disturbances *disturbances = nullptr);
 
 } // namespace attune
 

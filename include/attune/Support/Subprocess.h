@@ -118,8 +118,9 @@ public:
   /// All that was written so far, kept or not.
   uint64_t outputBytes() const;
 
-  /// Now; zeros when it is gone. Costs some 10 microseconds a thread.
-  ProcessUsage usage() const;
+  /// Now; zeros when it is gone. Costs some 10 microseconds a thread, and ends
+  /// when it has seen more processes than that.
+  ProcessUsage usage(unsigned mostProcesses = 1000) const;
   int getPid() const;
   /// What it got of ProcessOptions::containment.
   Containment getContainment() const;
