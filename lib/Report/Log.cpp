@@ -69,6 +69,8 @@ static std::string describeDispatch(const DispatchReport &dispatch) {
                   dispatch.name, dispatch.rootOp, dispatch.shapes,
                   dispatch.fingerprint, formatShare(dispatch.share),
                   dispatch.count, dispatch.count == 1 ? "" : "s"));
+  if (!dispatch.selection.empty())
+    addLine(text, "  worth: " + dispatch.selection);
   std::string tried = describeCounts(dispatch.trials);
   if (dispatch.trials.total() > 0)
     tried =

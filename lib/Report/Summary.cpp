@@ -67,6 +67,8 @@ static json::Object dispatchObject(const DispatchReport &dispatch) {
                       {"rootOp", json::fixUTF8(dispatch.rootOp)},
                       {"shapes", json::fixUTF8(dispatch.shapes)},
                       {"share", number(dispatch.share)},
+                      {"selection", json::fixUTF8(dispatch.selection)},
+                      {"overRoofline", number(dispatch.overRoofline)},
                       {"count", dispatch.count},
                       {"baselineSeconds", number(dispatch.baselineSeconds)},
                       {"tunedSeconds", number(dispatch.tunedSeconds)},
@@ -216,6 +218,8 @@ static bool fromJSON(const json::Value &value, DispatchReport &dispatch,
       !mapNumber(map, "baselineSeconds", dispatch.baselineSeconds) ||
       !mapNumber(map, "tunedSeconds", dispatch.tunedSeconds) ||
       !mapSpeedup(map, dispatch.speedup) ||
+      !map.mapOptional("selection", dispatch.selection) ||
+      !mapNumber(map, "overRoofline", dispatch.overRoofline) ||
       !map.map("reason", dispatch.reason) ||
       !map.map("trials", dispatch.trials) ||
       !map.mapOptional("reusedTrials", dispatch.reusedTrials) ||

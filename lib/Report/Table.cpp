@@ -19,7 +19,17 @@ static constexpr size_t maximumRows = 30;
 static constexpr StringLiteral columnGap = "  ";
 
 namespace {
-enum Column { Name, RootOp, Shape, Share, Baseline, Tuned, Gain, ColumnCount };
+enum Column {
+  Name,
+  RootOp,
+  Shape,
+  Share,
+  Roofline,
+  Baseline,
+  Tuned,
+  Gain,
+  ColumnCount
+};
 using Row = std::array<std::string, ColumnCount>;
 } // namespace
 
@@ -41,7 +51,10 @@ static Row makeRow(const DispatchReport &dispatch) {
   if (!dispatch.configuration && dispatch.trials.total() > 0)
     gain = formatv("no gain in {0} trials", dispatch.trials.total());
   else if (!dispatch.configuration)
-    gain = dispatch.reason.empty() ? "no gain" : "no gain: " + dispatch.reason;
+    gain = dispatch.reason.empty() ? "no gain"
+           : dispatch.reason == dispatch.selection
+               ? "left out: " + dispatch.reason
+               : "no gain: " + dispatch.reason;
   std::string name = dispatch.name;
   if (dispatch.count > 1)
     name = formatv("{0}x {1}", dispatch.count, name);
@@ -49,6 +62,9 @@ static Row makeRow(const DispatchReport &dispatch) {
           dispatch.rootOp,
           withoutUnitDims(dispatch.shapes),
           formatShare(dispatch.share),
+          dispatch.overRoofline > 0
+              ? formatv("{0:f1}x", std::max(1.0, dispatch.overRoofline)).str()
+              : "-",
           formatSeconds(dispatch.baselineSeconds),
           formatSeconds(dispatch.tunedSeconds),
           gain};
@@ -61,10 +77,10 @@ static std::array<size_t, ColumnCount> chooseWidths(ArrayRef<Row> rows) {
     for (size_t i = 0; i < ColumnCount; ++i)
       widths[i] = std::max(widths[i], textWidth(row[i]));
   auto total = [&] {
-    size_t sum = (ColumnCount - 1) * columnGap.size();
+    size_t sum = 0;
     for (size_t width : widths)
-      sum += width;
-    return sum;
+      sum += width ? width + columnGap.size() : 0;
+    return sum - columnGap.size();
   };
   while (total() > maximumWidth) {
     size_t widest = Name;
@@ -80,6 +96,8 @@ static void printRow(const Row &row, ArrayRef<size_t> widths,
                      raw_ostream &out) {
   std::string line;
   for (size_t i = 0; i < ColumnCount; ++i) {
+    if (!widths[i])
+      continue;
     std::string cell = fitText(row[i], widths[i]);
     std::string padding(widths[i] - textWidth(cell), ' ');
     line += i ? columnGap.str() : "";
@@ -89,8 +107,8 @@ static void printRow(const Row &row, ArrayRef<size_t> widths,
 }
 
 void attune::printTable(const SessionReport &report, raw_ostream &out) {
-  std::vector<Row> rows = {{"dispatch", "root op", "shape", "share", "baseline",
-                            "tuned", "speed-up"}};
+  std::vector<Row> rows = {{"dispatch", "root op", "shape", "share", "roofline",
+                            "baseline", "tuned", "speed-up"}};
   auto dispatches = byShare(report);
   double leftOut = 0;
   for (const DispatchReport *dispatch : dispatches)
@@ -98,6 +116,11 @@ void attune::printTable(const SessionReport &report, raw_ostream &out) {
       rows.push_back(makeRow(*dispatch));
     else
       leftOut += dispatch->share;
+  if (none_of(report.dispatches, [](const DispatchReport &dispatch) {
+        return dispatch.overRoofline > 0;
+      }))
+    for (Row &row : rows)
+      row[Roofline].clear();
   auto widths = chooseWidths(rows);
   for (const Row &row : rows)
     printRow(row, widths, out);

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// One candidate, measured: times that are some, or a failure with a name.
+// Jobs for the executor: candidates, which may fail, with times that are some
+// or a failure with a name; and those that the session cannot do without.
 
 #include "State.h"
 
@@ -13,6 +14,44 @@
 using namespace llvm;
 
 namespace attune::session {
+
+//===----------------------------------------------------------------------===//
+// What must work
+//===----------------------------------------------------------------------===//
+
+static constexpr int sureAttempts = 3;
+
+/// Trying again is cheap unless it means to wait for a long limit once more.
+static bool isWorthAnother(Outcome outcome, const Limits &limits) {
+  return outcome != Outcome::Ok &&
+         (outcome != Outcome::RunTimeout || limits.wallSeconds <= 60);
+}
+
+Expected<RunResult> runSurely(Executor &executor, const RunJob &job,
+                              const Limits &limits) {
+  for (int attempt = 1;; ++attempt) {
+    auto result = executor.run(job, limits);
+    if (!result || attempt == sureAttempts ||
+        !isWorthAnother(result->outcome, limits))
+      return result;
+  }
+}
+
+Expected<Measurement> measureSurely(Executor &executor, const MeasureJob &job,
+                                    const Limits &limits, BelieveWrong wrong) {
+  for (int attempt = 1;; ++attempt) {
+    auto result = executor.measure(job, limits);
+    if (!result || attempt == sureAttempts ||
+        !isWorthAnother(result->outcome, limits) ||
+        (result->outcome == Outcome::WrongResult &&
+         wrong == BelieveWrong::Once))
+      return result;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
 
 /// A run process may lie; what it says goes into the database and decides.
 static bool areTimes(ArrayRef<double> seconds,

@@ -61,7 +61,9 @@ Expected<EntryReport> compareRun(State &state, const EntryRun &run,
   job.timing.loserPairs = 0;
   job.timing.intervalWidth = 0.02;
   auto executor = state.parts.createExecutor({});
-  auto result = executor->measure(job, runLimits(10 + 10 * seconds));
+  auto result = measureSurely(
+      *executor, job, runLimits(2 * seconds + 20 * state.programSeconds),
+      BelieveWrong::Once);
   if (!result)
     return result.takeError();
   report.outputsAgree = result->outcome == Outcome::Ok;
@@ -109,6 +111,10 @@ void addDispatches(const State &state, SessionReport &report) {
     row.rootOp = dispatch.dispatch->rootOp;
     row.shapes = dispatch.dispatch->shapes;
     row.share = dispatch.share;
+    row.selection = dispatch.selection;
+    if (dispatch.rooflineSeconds > 0 && dispatch.callsPerRun > 0)
+      row.overRoofline =
+          dispatch.seconds / dispatch.callsPerRun / dispatch.rooflineSeconds;
     row.count = dispatch.callsPerRun;
     row.baselineSeconds = dispatch.baselineSeconds;
     row.tunedSeconds = dispatch.tunedSeconds;
@@ -155,7 +161,8 @@ Expected<std::vector<double>> profileInside(State &state, Executor &executor,
     job.hooks = true;
     job.threads = state.options.threads;
     job.repetitions = 20;
-    auto result = executor.run(job, runLimits(1));
+    auto result =
+        runSurely(executor, job, runLimits(20 * state.programSeconds));
     if (!result)
       return result.takeError();
     if (result->outcome != Outcome::Ok)

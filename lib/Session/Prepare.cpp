@@ -14,6 +14,7 @@
 
 #include "llvm/Support/FileSystem.h"
 #include <algorithm>
+#include <cmath>
 
 using namespace llvm;
 
@@ -21,7 +22,7 @@ namespace attune::session {
 
 Limits runLimits(double expectedSeconds) {
   Limits limits;
-  limits.wallSeconds = std::max(20.0, 200 * expectedSeconds);
+  limits.wallSeconds = 20 + 20 * expectedSeconds;
   limits.memoryBytes = 16ull << 30;
   return limits;
 }
@@ -51,10 +52,13 @@ static Error failure(StringRef what, StringRef reason, StringRef detail) {
                                                     : said.rsplit('\n').second);
 }
 
+static constexpr double referenceLimitSeconds = 1800;
+
 /// Runs the reference; its results, and how far others may be from them.
 static Error computeReferences(State &state, StringRef library, StringRef entry,
                                ArrayRef<TensorType> types, int64_t sumLength,
-                               StringRef prefix, EntryRun &run) {
+                               StringRef prefix, double wallSeconds,
+                               EntryRun &run) {
   RunJob job;
   job.library = library.str();
   job.entry = entry.str();
@@ -63,8 +67,8 @@ static Error computeReferences(State &state, StringRef library, StringRef entry,
     job.outputs.push_back(
         state.file(prefix + "-reference-" + Twine(i) + ".npy"));
   Limits limits = runLimits(0);
-  limits.wallSeconds = 1800;
-  auto result = state.executor->run(job, limits);
+  limits.wallSeconds = wallSeconds;
+  auto result = runSurely(*state.executor, job, limits);
   if (!result)
     return result.takeError();
   if (result->outcome != Outcome::Ok)
@@ -124,9 +128,13 @@ Error prepareRuns(State &state) {
       return paths.takeError();
     run.inputs = std::move(*paths);
     const BackendEntry *entry = findEntry(state, input.entry);
-    if (Error error = computeReferences(state, *reference, run.entry,
-                                        entry->outputs, sumLength, prefix, run))
+    double start = state.parts.clock.now();
+    if (Error error =
+            computeReferences(state, *reference, run.entry, entry->outputs,
+                              sumLength, prefix, referenceLimitSeconds, run))
       return error;
+    state.referenceSeconds =
+        std::max(state.referenceSeconds, state.parts.clock.now() - start);
     MeasureJob check;
     check.candidate = *baseline;
     check.entry = run.entry;
@@ -134,9 +142,9 @@ Error prepareRuns(State &state) {
     check.references = run.references;
     check.tolerances = run.tolerances;
     check.timing.minRepetitions = 0;
-    Limits limits = runLimits(0);
-    limits.wallSeconds = 600;
-    auto result = state.executor->measure(check, limits);
+    auto result =
+        measureSurely(*state.executor, check, runLimits(state.referenceSeconds),
+                      BelieveWrong::WhenRepeated);
     if (!result)
       return result.takeError();
     if (result->outcome != Outcome::Ok)
@@ -155,14 +163,16 @@ static Expected<double> profileRun(State &state, const EntryRun &run,
   job.inputs = run.inputs;
   job.hooks = true;
   job.repetitions = 3;
-  auto first = state.executor->run(job, runLimits(10));
+  auto first =
+      runSurely(*state.executor, job, runLimits(3 * state.referenceSeconds));
   if (!first)
     return first.takeError();
   double once = 0;
   if (first->outcome == Outcome::Ok && !first->seconds.empty())
     once = *std::min_element(first->seconds.begin(), first->seconds.end());
   job.repetitions = std::clamp<int64_t>(0.5 / std::max(once, 1e-6), 5, 1000);
-  auto result = state.executor->run(job, runLimits(once));
+  auto result =
+      runSurely(*state.executor, job, runLimits(job.repetitions * once));
   if (!result)
     return result.takeError();
   if (result->outcome != Outcome::Ok)
@@ -197,6 +207,7 @@ static Expected<SessionProfile> measureProfile(State &state) {
 
 /// What each dispatch takes in the program.
 static void applyProfile(State &state, const SessionProfile &profile) {
+  state.programSeconds = profile.programSeconds;
   for (DispatchState &dispatch : state.dispatches)
     for (const SessionProfile::Dispatch &row : profile.dispatches)
       if (row.key.fingerprint == keyOf(dispatch).fingerprint) {
@@ -208,30 +219,63 @@ static void applyProfile(State &state, const SessionProfile &profile) {
       }
 }
 
-/// Those that make up most of the time.
-static void chooseDispatches(State &state) {
-  std::vector<DispatchState *> order;
-  for (DispatchState &dispatch : state.dispatches)
-    order.push_back(&dispatch);
-  llvm::stable_sort(order, [](DispatchState *a, DispatchState *b) {
-    return a->share > b->share;
-  });
-  double dispatchTime = 0, covered = 0;
-  for (DispatchState *dispatch : order)
-    dispatchTime += dispatch->share;
-  for (DispatchState *dispatch : order) {
-    dispatch->baselineSeconds =
-        dispatch->callsPerRun ? dispatch->seconds / dispatch->callsPerRun : 0;
-    dispatch->tunedSeconds = dispatch->baselineSeconds;
-    dispatch->chosen = covered < state.options.coverage * dispatchTime &&
-                       dispatch->share > 0.001;
-    if (!dispatch->chosen)
-      dispatch->reason = dispatch->callsPerRun
-                             ? formatv("{0:f1} % of the time: not worth it",
-                                       100 * dispatch->share)
-                                   .str()
-                             : "not called with these inputs";
-    covered += dispatch->share;
+static DispatchFacts factsOf(const BackendDispatch &dispatch) {
+  return {dispatch.name,   dispatch.fingerprint, dispatch.rootOp,
+          dispatch.shapes, dispatch.location,    dispatch.operations,
+          dispatch.bytes};
+}
+
+static std::vector<DispatchFacts> factsOf(const State &state) {
+  std::vector<DispatchFacts> facts;
+  for (const DispatchState &dispatch : state.dispatches)
+    facts.push_back(factsOf(*dispatch.dispatch));
+  return facts;
+}
+
+/// A profile from elsewhere, as if it had been measured here.
+static SessionProfile takeProfile(State &state, const Profile &given) {
+  Profile once = mergeProfiles({{given, 1}});
+  std::vector<std::string> unmatched;
+  std::vector<ProfileRow> rows = matchProfile(once, factsOf(state), unmatched);
+  SessionProfile profile;
+  profile.programSeconds = once.totalSeconds();
+  for (auto [dispatch, row] : zip_equal(state.dispatches, rows))
+    profile.dispatches.push_back({keyOf(dispatch), dispatch.dispatch->name,
+                                  row.seconds,
+                                  static_cast<int64_t>(std::ceil(row.calls))});
+  if (!unmatched.empty())
+    state.warnings.push_back(
+        formatv("the profile has {0} rows that belong to no dispatch of this "
+                "program, such as {1}",
+                unmatched.size(), unmatched.front())
+            .str());
+  return profile;
+}
+
+/// Those that could gain most.
+static void chooseDispatches(State &state, double programSeconds) {
+  std::vector<ProfileRow> rows;
+  for (DispatchState &dispatch : state.dispatches) {
+    dispatch.baselineSeconds =
+        dispatch.callsPerRun ? dispatch.seconds / dispatch.callsPerRun : 0;
+    dispatch.tunedSeconds = dispatch.baselineSeconds;
+    ProfileRow &row = rows.emplace_back();
+    row.calls = dispatch.callsPerRun;
+    row.seconds = dispatch.seconds;
+  }
+  HotOptions options;
+  options.coverage = state.options.coverage;
+  std::vector<DispatchFacts> facts = factsOf(state);
+  for (HotDispatch &hot :
+       chooseHot(facts, rows, programSeconds, state.options.peaks, options)) {
+    DispatchState &dispatch = state.dispatches[hot.number];
+    dispatch.chosen = hot.chosen;
+    dispatch.gainSeconds = hot.gainSeconds;
+    dispatch.rooflineSeconds =
+        rooflineSeconds(facts[hot.number], state.options.peaks);
+    dispatch.selection = std::move(hot.reason);
+    if (!dispatch.chosen)
+      dispatch.reason = dispatch.selection;
   }
 }
 
@@ -252,7 +296,9 @@ Error profileProgram(State &state) {
   if (!profile)
     return profile.takeError();
   if (!*profile) {
-    auto measured = measureProfile(state);
+    Expected<SessionProfile> measured =
+        state.options.profile ? takeProfile(state, *state.options.profile)
+                              : measureProfile(state);
     if (!measured)
       return measured.takeError();
     if (Error error = store(state, [&](Database &database) {
@@ -262,7 +308,7 @@ Error profileProgram(State &state) {
     *profile = std::move(*measured);
   }
   applyProfile(state, **profile);
-  chooseDispatches(state);
+  chooseDispatches(state, (*profile)->programSeconds);
   return Error::success();
 }
 
@@ -301,7 +347,8 @@ static Error captureInputs(State &state, StringRef folder) {
     job.library = *library;
     job.entry = run->entry;
     job.inputs = run->inputs;
-    auto result = executor->run(job, runLimits(10));
+    auto result =
+        runSurely(*executor, job, runLimits(3 * state.referenceSeconds));
     if (!result)
       return result.takeError();
     if (result->outcome != Outcome::Ok)
@@ -347,8 +394,12 @@ Error prepareDispatch(State &state, DispatchState &dispatch) {
   auto reference = state.parts.backend.buildDispatch(info, Build::Reference);
   if (!reference)
     return reference.takeError();
-  if (Error error = computeReferences(state, *reference, "main", info.outputs,
-                                      info.reductionLength, info.name, run))
+  // Loops are slow, but not endlessly slower than what is untuned.
+  double limit =
+      std::clamp(5000 * dispatch.baselineSeconds, 60.0, referenceLimitSeconds);
+  if (Error error =
+          computeReferences(state, *reference, "main", info.outputs,
+                            info.reductionLength, info.name, limit, run))
     return error;
   auto baseline = state.parts.backend.buildDispatch(info, Build::Baseline);
   if (!baseline)

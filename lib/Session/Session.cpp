@@ -20,52 +20,6 @@ namespace attune {
 namespace session {
 namespace {
 
-double shareLeft(ArrayRef<DispatchState *> order, size_t from) {
-  double sum = 0;
-  for (DispatchState *dispatch : order.drop_front(from))
-    sum += dispatch->share;
-  return sum;
-}
-
-/// Each dispatch gets time by its share of what is left; what one does not need
-/// goes to the next ones.
-Error searchDispatches(State &state, double reserve) {
-  std::vector<DispatchState *> order;
-  for (DispatchState &dispatch : state.dispatches)
-    if (dispatch.chosen)
-      order.push_back(&dispatch);
-  llvm::stable_sort(order, [](DispatchState *a, DispatchState *b) {
-    return a->share > b->share;
-  });
-  for (size_t i = 0; i < order.size(); ++i) {
-    DispatchState &dispatch = *order[i];
-    double left = state.left() - reserve;
-    if (interruptRequested() != Interrupt::None) {
-      state.stopReason = "interrupted";
-      dispatch.reason = "interrupted before its turn";
-      continue;
-    }
-    if (left <= 0 || !state.trialsLeft()) {
-      state.stopReason = "budget spent";
-      dispatch.reason = "the budget was spent before its turn";
-      continue;
-    }
-    double seconds = left * dispatch.share / shareLeft(order, i);
-    if (Error error = tuneDispatch(state, dispatch, seconds))
-      return error;
-    if (Error error = recordEnvironment(state))
-      return error;
-  }
-  if (interruptRequested() != Interrupt::None)
-    state.stopReason = "interrupted";
-  if (state.stopReason.empty() &&
-      (!state.trialsLeft() || state.left() - reserve <= 0))
-    state.stopReason = "budget spent";
-  if (state.stopReason.empty())
-    state.stopReason = "nothing better is to be expected";
-  return Error::success();
-}
-
 /// Told to stop at once: what is on disk is kept, nothing more is written.
 Error stopNow(State &state, Error cause) {
   consumeError(std::move(cause));

@@ -27,7 +27,10 @@ struct DispatchState {
   double share = 0;
   int64_t callsPerRun = 0;
   bool chosen = false;
-  std::string baseline; ///< Library.
+  std::string selection;      ///< Why it was chosen or not.
+  double gainSeconds = 0;     ///< Of `seconds`, what could be saved at most.
+  double rooflineSeconds = 0; ///< The least that one call can take.
+  std::string baseline;       ///< Library.
   std::vector<std::string> inputs, references;
   std::vector<Tolerance> tolerances;
   std::optional<Configuration> winner;
@@ -59,6 +62,10 @@ struct State {
   std::unique_ptr<Executor> executor;
   std::vector<EntryRun> runs;
   std::string baseline; ///< Library of the whole program.
+  double programSeconds = 0; ///< Of one run, untuned, all entries.
+  /// What the reference took for the slowest input; the untuned program takes
+  /// less.
+  double referenceSeconds = 0;
   std::vector<DispatchState> dispatches;
   /// Configurations that won, newest last: tried first on the next dispatch.
   std::vector<Configuration> earlierWinners;
@@ -82,7 +89,7 @@ struct State {
 /// A dispatch in the database.
 DispatchKey keyOf(const DispatchState &dispatch);
 
-/// Time limits of a run process, from what one run takes.
+/// Time limits of a run process, from what the job is expected to take.
 Limits runLimits(double expectedSeconds);
 
 /// Begins a session in the database, or takes over the one that this command
@@ -116,6 +123,17 @@ llvm::Error profileProgram(State &state);
 /// Inputs, reference and baseline of one dispatch; an error is this dispatch's.
 llvm::Error prepareDispatch(State &state, DispatchState &dispatch);
 
+/// Jobs that the session cannot do without: what kills one of them once, or
+/// twice, is taken for an accident.
+llvm::Expected<RunResult> runSurely(Executor &executor, const RunJob &job,
+                                    const Limits &limits);
+/// `Once`: a wrong result is believed at once.
+enum class BelieveWrong { Once, WhenRepeated };
+llvm::Expected<Measurement> measureSurely(Executor &executor,
+                                          const MeasureJob &job,
+                                          const Limits &limits,
+                                          BelieveWrong wrong);
+
 /// Runs a candidate next to the baseline: briefly to search, at length for the
 /// final comparison.
 llvm::Expected<Trial> measureCandidate(State &state,
@@ -124,9 +142,33 @@ llvm::Expected<Trial> measureCandidate(State &state,
                                        const CompiledCandidate &candidate,
                                        Phase phase);
 
-/// Searches one dispatch for `seconds`, then compares the best again. Trials
-/// that this session made before it was interrupted are not made again.
-llvm::Error tuneDispatch(State &state, DispatchState &dispatch, double seconds);
+/// A part of the budget.
+struct Slice {
+  double seconds = 0;
+  int64_t trials = 0;
+};
+
+/// The search on one dispatch, in slices of the budget. Trials that this
+/// session made before it was interrupted are not made again.
+class DispatchSearch {
+public:
+  virtual ~DispatchSearch() = default;
+  /// Searches until the slice is used or nothing better is to be expected.
+  virtual llvm::Error search(const Slice &slice) = 0;
+  /// Only its slice came to an end.
+  virtual bool canGoOn() const = 0;
+  /// Seconds of one run of the program that may still be saved, less the longer
+  /// nothing was.
+  virtual double promisedSeconds() const = 0;
+  /// Compares the best again in fresh processes, and is done with it.
+  virtual llvm::Error conclude() = 0;
+};
+std::unique_ptr<DispatchSearch> startSearch(State &state,
+                                            DispatchState &dispatch);
+
+/// Searches all chosen dispatches, each in proportion to what it may still
+/// give, until all but `reserve` seconds are used.
+llvm::Error searchDispatches(State &state, double reserve);
 
 /// Spec, tuned program, comparison, report, written into `folder`;
 /// `comparisonSeconds` for each entry.

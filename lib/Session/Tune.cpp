@@ -40,23 +40,80 @@ struct Finalist {
   double ratio;
 };
 
-class DispatchTuner {
+/// Knobs in which two configurations differ; many if the schedules do.
+size_t countDifferences(const Configuration &a, const Configuration &b) {
+  if (a.schedule != b.schedule)
+    return SIZE_MAX;
+  return count_if(a.values, [&](const auto &knob) {
+    auto other = b.find(knob.first);
+    return !other || *other != knob.second;
+  });
+}
+
+/// Of numbers, by how much of the larger they differ; of other knobs, in how
+/// many.
+double distanceBetween(const Configuration &a, const Configuration &b) {
+  if (a.schedule != b.schedule)
+    return 1e3;
+  double sum = 0;
+  for (const auto &[name, value] : a.values) {
+    auto other = b.find(name);
+    const auto *left = std::get_if<int64_t>(&value);
+    const auto *right = other ? std::get_if<int64_t>(&*other) : nullptr;
+    if (!other || *other == value)
+      sum += !other;
+    else if (left && right)
+      sum += std::abs(static_cast<double>(*left) - *right) /
+             std::max(std::abs(static_cast<double>(*left)),
+                      std::abs(static_cast<double>(*right)));
+    else
+      sum += 1;
+  }
+  return sum;
+}
+
+class DispatchTuner final : public DispatchSearch {
 public:
-  DispatchTuner(State &state, DispatchState &dispatch, double seconds)
-      : state(state), dispatch(dispatch), deadline(state.elapsed() + seconds),
+  DispatchTuner(State &state, DispatchState &dispatch)
+      : state(state), dispatch(dispatch),
         random(state.options.seed + dispatch.dispatch->number) {}
 
-  Error run() {
-    if (Error error = openLines())
-      return error;
-    if (lines.empty()) {
-      dispatch.reason = "no schedule with anything to choose fits";
-      return Error::success();
-    }
-    if (settled)
+  Error search(const Slice &slice) override {
+    deadline = state.elapsed() + slice.seconds;
+    lastTrial = slice.trials < INT64_MAX - state.trialsMade
+                    ? state.trialsMade + slice.trials
+                    : INT64_MAX;
+    isSliceUsed = false;
+    if (!isOpened)
+      if (Error error = openLines())
+        return error;
+    isOpened = true;
+    if (lines.empty())
+      endReason = "no schedule with anything to choose fits";
+    else if (settled)
       endReason = "tuned for another program already";
     else if (Error error = searchLoop())
       return error;
+    if (isSliceUsed)
+      shareBest();
+    return Error::success();
+  }
+
+  bool canGoOn() const override { return isSliceUsed; }
+
+  double promisedSeconds() const override {
+    double best = dispatch.seconds * std::min(1.0, bestRatio);
+    double least = dispatch.rooflineSeconds * dispatch.callsPerRun;
+    return std::max(0.0, best - least) / (1 + sinceImprovement / 20.0);
+  }
+
+  Error conclude() override {
+    if (std::exchange(isSliceUsed, false))
+      endReason = "budget spent";
+    if (lines.empty()) {
+      dispatch.reason = endReason;
+      return Error::success();
+    }
     if (Error error = chooseWinner())
       return error;
     // Until then, the same command comes back to it.
@@ -71,6 +128,18 @@ public:
   }
 
 private:
+  /// What is best here may be good on the next dispatch, too.
+  void shareBest() {
+    auto best =
+        llvm::min_element(finalists, [](const Finalist &a, const Finalist &b) {
+          return a.ratio < b.ratio;
+        });
+    if (best == finalists.end() || best->ratio > 1 - state.options.minimumGain)
+      return;
+    if (!llvm::is_contained(state.earlierWinners, best->configuration))
+      state.earlierWinners.push_back(best->configuration);
+  }
+
   Error openLines() {
     auto spaces = state.parts.backend.spaces(*dispatch.dispatch);
     if (!spaces)
@@ -153,6 +222,7 @@ private:
     tried.insert(toString(trial.configuration));
     ++line.trials;
     ++dispatch.counts[trial.outcome];
+    outcomes.emplace_back(trial.configuration, trial.outcome);
     if (trial.outcome == Outcome::Ok && !trial.baselineSeconds.empty()) {
       double ratio = trial.medianRatio();
       finalists.push_back({trial.configuration, ratio});
@@ -224,11 +294,15 @@ private:
     // What was made before is used, whatever the clock says.
     if (!replay.has(Phase::Search) && state.elapsed() >= deadline) {
       endReason = "its time is up";
-      return true;
+      return isSliceUsed = true;
     }
     if (!state.trialsLeft()) {
       endReason = "budget spent";
       return true;
+    }
+    if (state.trialsMade >= lastTrial) {
+      endReason = "its share of the trials is used";
+      return isSliceUsed = true;
     }
     if (sinceImprovement > 80 && dispatch.counts.total() > 100) {
       endReason = "80 trials without a gain";
@@ -256,6 +330,10 @@ private:
     state.parts.progress.update(progress);
   }
 
+  int64_t trialsLeft() const {
+    return std::min(state.trialsLeft(), lastTrial - state.trialsMade);
+  }
+
   Error searchLoop() {
     size_t batchSize = std::max<int64_t>(1, state.options.target.cores);
     while (!isDone()) {
@@ -266,7 +344,7 @@ private:
         break;
       }
       std::vector<Configuration> batch =
-          nextBatch(*line, std::min<int64_t>(batchSize, state.trialsLeft()));
+          nextBatch(*line, std::min<int64_t>(batchSize, trialsLeft()));
       if (batch.empty())
         continue;
       if (Error error = runBatch(*line, batch))
@@ -365,22 +443,62 @@ private:
     });
     if (finalists.size() > 3)
       finalists.resize(3);
-    int64_t total = dispatch.counts.total();
+    std::vector<Configuration> again;
+    for (const Finalist &finalist : finalists)
+      if (finalist.ratio <= 1 - state.options.minimumGain / 2)
+        again.push_back(finalist.configuration);
+    append_range(again, likelyAccidents());
     double bestSpeedup = 0;
-    for (const Finalist &finalist : finalists) {
-      if (finalist.ratio > 1 - state.options.minimumGain / 2)
-        break;
+    for (const Configuration &configuration : again) {
       if (interruptRequested() == Interrupt::Now)
         return Error::success();
-      if (Error error = compareAgain(finalist, bestSpeedup))
+      if (Error error = compareAgain(configuration, bestSpeedup))
         return error;
     }
+    int64_t total = dispatch.counts.total();
     dispatch.reason = isBroken && !total
                           ? endReason
                           : formatv("{0} trials; {1}", total, endReason).str();
     if (dispatch.winner)
       state.earlierWinners.push_back(*dispatch.winner);
     return Error::success();
+  }
+
+  /// Failures next to the best, among others that work: of a killed process, a
+  /// full memory. They would have been worth a final comparison. The nearest
+  /// three.
+  std::vector<Configuration> likelyAccidents() const {
+    std::vector<std::pair<double, Configuration>> accidents;
+    for (const auto &[configuration, outcome] : outcomes) {
+      bool isNearBest = any_of(finalists, [&](const Finalist &finalist) {
+        return countDifferences(configuration, finalist.configuration) == 1;
+      });
+      if (outcome == Outcome::Ok || outcome == Outcome::Rejected ||
+          !isNearBest || !isAmongWorking(configuration))
+        continue;
+      double distance = 0;
+      for (const Finalist &finalist : finalists)
+        distance += distanceBetween(configuration, finalist.configuration);
+      accidents.emplace_back(distance, configuration);
+    }
+    llvm::stable_sort(accidents, [](const auto &a, const auto &b) {
+      return a.first < b.first;
+    });
+    std::vector<Configuration> nearest;
+    for (auto &[distance, configuration] : ArrayRef(accidents).take_front(3))
+      nearest.push_back(configuration);
+    return nearest;
+  }
+
+  /// At least two of three that differ in one knob work.
+  bool isAmongWorking(const Configuration &configuration) const {
+    size_t near = 0, working = 0;
+    for (const auto &[other, outcome] : outcomes)
+      if (countDifferences(configuration, other) == 1) {
+        ++near;
+        working += outcome == Outcome::Ok;
+      }
+    return working >= 2 && 3 * working >= 2 * near;
   }
 
   /// In a fresh process, for longer. Nothing: the dispatch cannot be run.
@@ -410,11 +528,31 @@ private:
     return std::move(*trial);
   }
 
-  Error compareAgain(const Finalist &finalist, double &bestSpeedup) {
-    auto made = makeFinalTrial(finalist.configuration);
-    if (!made)
-      return made.takeError();
-    const std::optional<Trial> &trial = *made;
+  /// Those that come here worked before, or should have: a failure may be an
+  /// accident, and is believed the third time. After a wrong result, two right
+  /// ones are wanted.
+  Expected<std::optional<Trial>> confirm(const Configuration &configuration) {
+    bool failedBefore = any_of(outcomes, [&](const auto &entry) {
+      return entry.first == configuration && entry.second != Outcome::Ok;
+    });
+    int failures = failedBefore, wanted = 1;
+    while (true) {
+      auto trial = makeFinalTrial(configuration);
+      if (!trial || !*trial)
+        return trial;
+      Outcome outcome = (*trial)->outcome;
+      if (outcome == Outcome::Ok ? --wanted == 0 : ++failures == 3)
+        return trial;
+      if (outcome == Outcome::WrongResult)
+        wanted = 2;
+    }
+  }
+
+  Error compareAgain(const Configuration &configuration, double &bestSpeedup) {
+    auto confirmed = confirm(configuration);
+    if (!confirmed)
+      return confirmed.takeError();
+    const std::optional<Trial> &trial = *confirmed;
     if (!trial)
       return Error::success();
     if (trial->outcome != Outcome::Ok) {
@@ -429,7 +567,7 @@ private:
         speedup->value <= bestSpeedup)
       return Error::success();
     bestSpeedup = speedup->value;
-    dispatch.winner = finalist.configuration;
+    dispatch.winner = configuration;
     dispatch.speedup = *speedup;
     dispatch.baselineSeconds = median(trial->baselineSeconds);
     dispatch.tunedSeconds = dispatch.baselineSeconds / speedup->value;
@@ -438,12 +576,16 @@ private:
 
   State &state;
   DispatchState &dispatch;
-  double deadline;
+  double deadline = 0;   ///< Of this slice, in elapsed seconds.
+  int64_t lastTrial = 0; ///< Of this slice, in the session's trials.
+  bool isSliceUsed = false;
+  bool isOpened = false;
   std::mt19937_64 random;
   std::vector<std::unique_ptr<Line>> lines;
   StringMap<std::string> scheduleVersions;
   StringSet<> tried;
   std::vector<Finalist> finalists;
+  std::vector<std::pair<Configuration, Outcome>> outcomes; ///< Of all trials.
   double bestRatio = std::numeric_limits<double>::infinity();
   int64_t sinceImprovement = 0;
   std::string endReason;
@@ -457,8 +599,9 @@ private:
 
 } // namespace
 
-Error tuneDispatch(State &state, DispatchState &dispatch, double seconds) {
-  return DispatchTuner(state, dispatch, seconds).run();
+std::unique_ptr<DispatchSearch> startSearch(State &state,
+                                            DispatchState &dispatch) {
+  return std::make_unique<DispatchTuner>(state, dispatch);
 }
 
 } // namespace attune::session

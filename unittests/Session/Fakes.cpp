@@ -85,6 +85,7 @@ FakeBackend::FakeBackend(World &world) : world(world) {
     dispatch.rootOp = "contraction";
     dispatch.shapes = "4xf32";
     dispatch.calls = 1;
+    dispatch.operations = fake.operations;
     dispatch.number = dispatchList.size();
     dispatch.inputs = dispatch.outputs = {tensorType};
     dispatch.isConstant = {false};
@@ -143,6 +144,8 @@ FakeBackend::compileCandidates(const BackendDispatch &dispatch,
     ++world.compiled[name];
     CompiledCandidate candidate;
     candidate.outcome = behaviour.compile;
+    if (world.accident && world.accident() == Outcome::Crash)
+      candidate.outcome = Outcome::CompileError;
     candidate.compileSeconds = world.compileCost;
     if (candidate.outcome == Outcome::Ok)
       candidate.library = "candidate/" + name;
@@ -161,12 +164,26 @@ void FakeExecutor::addTimes(Measurement &measurement, double seconds,
   }
 }
 
+/// The accident, if one happens to this job.
+static Outcome accidentOf(World &world, const Limits &limits) {
+  Outcome outcome = world.accident ? world.accident() : Outcome::Ok;
+  if (outcome == Outcome::RunTimeout)
+    world.clock.advance(limits.wallSeconds);
+  return outcome;
+}
+
 Expected<Measurement> FakeExecutor::measure(const MeasureJob &job,
-                                            const Limits &) {
+                                            const Limits &limits) {
   world.called(
       formatv("measure {0} {1}", job.candidate, job.timing.minRepetitions)
           .str());
   world.clock.advance(world.measureCost);
+  if (Outcome outcome = accidentOf(world, limits); outcome != Outcome::Ok) {
+    Measurement result;
+    result.outcome = outcome;
+    result.reason = "an accident";
+    return result;
+  }
   SmallVector<StringRef> parts;
   StringRef(job.candidate).split(parts, '/');
   if (parts.front() == "candidate")
@@ -237,14 +254,17 @@ double World::insideSeconds(StringRef library, const FakeDispatch &dispatch) {
   return dispatch.baselineSeconds;
 }
 
-Expected<RunResult> FakeExecutor::run(const RunJob &job, const Limits &) {
+Expected<RunResult> FakeExecutor::run(const RunJob &job, const Limits &limits) {
   world.called("run " + job.library);
   world.clock.advance(world.measureCost);
+  RunResult result;
+  result.outcome = accidentOf(world, limits);
+  if (result.outcome != Outcome::Ok)
+    return result;
   Tensor tensor = Tensor::zeros(tensorType.type, tensorType.shape);
   for (const std::string &path : job.outputs)
     if (Error error = writeNpy(path, tensor))
       return std::move(error);
-  RunResult result;
   for (unsigned i = 0; i < job.repetitions; ++i)
     result.seconds.push_back(world.baselineSeconds() * world.jitter());
   for (const auto &[index, dispatch] : enumerate(world.dispatches)) {

@@ -34,6 +34,7 @@ struct FakeDispatch {
   std::function<Behaviour(int64_t tile, int64_t unroll)> behave;
   /// Its candidates gain nothing inside the program.
   bool losesInside = false;
+  double operations = 0; ///< Of one call, for its roofline.
 };
 
 struct World {
@@ -51,6 +52,10 @@ struct World {
   bool sameTimesAgain = false;
   /// Called whenever the backend or an executor is asked for anything.
   std::function<void(llvm::StringRef)> onCall;
+
+  /// What happens to any job of the executors or compile of a candidate, by
+  /// accident; a RunTimeout takes all of its limit.
+  std::function<Outcome()> accident;
 
   /// An error of the machinery itself at this measurement of a candidate.
   int64_t executorDiesAt = -1;

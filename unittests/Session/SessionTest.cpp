@@ -206,6 +206,67 @@ TEST_F(SessionTest, BudgetInTimeIsKept) {
   EXPECT_LE(report.elapsedSeconds, 25);
 }
 
+TEST_F(SessionTest, ADispatchAtItsRooflineIsLeftOut) {
+  world.dispatches = {{"best", 9e-4, valley}, {"far", 1e-4, valley}};
+  world.dispatches[0].operations = 9e5; // 0.9 ms at 1 GFLOP/s
+  world.dispatches[1].operations = 1e4;
+  options.peaks.operationsPerSecond = 1e9;
+  options.budget.trials = 20;
+  SessionReport report = mustTune();
+  EXPECT_EQ(row(report, "best").trials.total(), 0);
+  EXPECT_THAT(row(report, "best").reason, HasSubstr("as fast as it gets"));
+  EXPECT_NEAR(row(report, "best").overRoofline, 1, 0.2);
+  EXPECT_GT(row(report, "far").trials.total(), 15);
+  EXPECT_THAT(row(report, "far").selection, HasSubstr("times its roofline"));
+}
+
+TEST_F(SessionTest, TimeGoesToWhatMayGain) {
+  // Equal times; one may gain nine tenths of it, one a tenth.
+  world.dispatches = {{"near", 1e-3, plateau}, {"far", 1e-3, plateau}};
+  world.dispatches[0].operations = 9e5;
+  world.dispatches[1].operations = 1e5;
+  world.tiles = 1000;
+  options.peaks.operationsPerSecond = 1e9;
+  options.budget.trials = 80;
+  SessionReport report = mustTune();
+  int64_t near = row(report, "near").trials.total(),
+          far = row(report, "far").trials.total();
+  EXPECT_EQ(near + far, 80);
+  EXPECT_GT(far, 2 * near);
+  EXPECT_GT(near, 0);
+}
+
+TEST_F(SessionTest, WhatIsDoneGivesItsTimeToTheOthers) {
+  // The first ends after a hundred trials without a gain; it is most of the
+  // time.
+  world.dispatches = {
+      {"flat", 9e-3, [](int64_t, int64_t) { return Behaviour{2e-2}; }},
+      {"rich", 1e-3, valley}};
+  world.tiles = 2000;
+  options.budget.trials = 600;
+  SessionReport report = mustTune();
+  EXPECT_LT(row(report, "flat").trials.total(), 110);
+  EXPECT_GT(row(report, "rich").trials.total(), 100) << "its share was a tenth";
+  EXPECT_THAT(row(report, "flat").reason, HasSubstr("without a gain"));
+}
+
+TEST_F(SessionTest, AGivenProfileDecides) {
+  world.dispatches = {{"hot", 1e-3, valley}, {"warm", 9e-4, valley}};
+  Profile profile;
+  profile.entries = {{"main", 10, 1}};
+  profile.rows = {{"warm", "warm-print", "", "", "", "main", 10, 0.9},
+                  {"gone", "gone-print", "", "", "", "main", 10, 0.1}};
+  options.profile = profile;
+  options.budget.trials = 20;
+  SessionReport report = mustTune();
+  EXPECT_NEAR(row(report, "warm").share, 0.9, 1e-6);
+  EXPECT_EQ(row(report, "hot").trials.total(), 0);
+  EXPECT_THAT(row(report, "hot").reason, HasSubstr("not called"));
+  EXPECT_GT(row(report, "warm").trials.total(), 0);
+  ASSERT_FALSE(report.warnings.empty());
+  EXPECT_THAT(report.warnings.front(), HasSubstr("such as gone"));
+}
+
 TEST_F(SessionTest, TheEndingIsRehearsedBeforeTheSearch) {
   world.dispatches = {{"hot", 1e-3, valley}};
   options.resultFolder = folder.file("not/there");

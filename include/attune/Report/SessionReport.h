@@ -59,8 +59,12 @@ struct FailureExample {
 struct DispatchReport {
   std::string name; ///< Of the dispatch function.
   std::string fingerprint, rootOp, shapes;
-  double share = 0;  ///< Of the program's untuned time, 0 to 1.
-  int64_t count = 1; ///< Calls in one run of the program.
+  double share = 0; ///< Of the program's untuned time, 0 to 1.
+  /// Why it was chosen or left out: `31.2 % of the time, 4.1 times its
+  /// roofline`.
+  std::string selection;
+  double overRoofline = 0; ///< Untuned time over the least; 0: not known.
+  int64_t count = 1;       ///< Calls in one run of the program.
   double baselineSeconds = 0, tunedSeconds = 0; ///< Of one call.
   Speedup speedup;
   std::optional<Configuration> configuration; ///< Nothing: left untuned.

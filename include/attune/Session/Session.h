@@ -13,6 +13,7 @@
 #include "attune/Backend/Backend.h"
 #include "attune/Database/Database.h"
 #include "attune/Measure/Executor.h"
+#include "attune/Profile/Hot.h"
 #include "attune/Report/Progress.h"
 #include "attune/Report/SessionReport.h"
 #include "attune/Session/Budget.h"
@@ -45,9 +46,13 @@ struct SessionOptions {
   int threads = 1;
   Target target;
   Versions versions;
-  /// Dispatches are tuned in the order of their share of time until so much of
-  /// it is covered.
+  /// Dispatches are tuned, those with the greatest possible gain first, until
+  /// so much of the dispatches' time is covered.
   double coverage = 0.95;
+  /// What the machine can do; when empty, any dispatch may gain all its time.
+  MachinePeaks peaks;
+  /// Where the time goes, if it is known already and need not be measured.
+  std::optional<Profile> profile;
   /// A gain under this is called none: 0.01 is one percent.
   double minimumGain = 0.01;
   /// When trials cannot be written any more.
