@@ -104,9 +104,13 @@ private:
     return timing;
   }
 
-  /// False when the candidate is out.
-  Expected<bool> time(Contender &contender, FinalResult *result = nullptr) {
+  /// False when the candidate is out. What worked before is asked once more: it
+  /// may have been an accident.
+  Expected<bool> time(Contender &contender, bool workedBefore,
+                      FinalResult *result = nullptr) {
     auto times = timer.time(contender.index, timing());
+    if (times && !*times && workedBefore)
+      times = timer.time(contender.index, timing());
     if (!times)
       return times.takeError();
     if (!*times)
@@ -135,7 +139,7 @@ private:
     std::shuffle(contenders.begin(), contenders.end(), random);
     std::vector<Contender> left;
     for (Contender &contender : contenders) {
-      Expected<bool> stays = time(contender);
+      Expected<bool> stays = time(contender, !contender.processes.empty());
       if (!stays)
         return stays.takeError();
       if (*stays)
@@ -244,7 +248,8 @@ private:
            (processes == 0 || clock.now() < end)) {
       if (Error error = timer.startRound())
         return std::move(error);
-      Expected<bool> stays = time(fresh, &result);
+      Expected<bool> stays =
+          time(fresh, !best.processes.empty() || processes > 0, &result);
       if (!stays)
         return stays.takeError();
       if (!*stays)

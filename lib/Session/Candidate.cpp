@@ -61,28 +61,6 @@ static bool areTimes(ArrayRef<double> seconds,
          all_of(seconds, isTime) && all_of(baselineSeconds, isTime);
 }
 
-static MeasureJob measureJob(const State &state, const DispatchState &dispatch,
-                             StringRef library, Phase phase) {
-  MeasureJob job;
-  job.candidate = library.str();
-  job.baseline = dispatch.baseline;
-  job.inputs = dispatch.inputs;
-  job.references = dispatch.references;
-  job.tolerances = dispatch.tolerances;
-  job.threads = state.options.threads;
-  job.timing.seed = state.options.seed;
-  job.timing.minSeconds = 0.03;
-  job.timing.maxSeconds = 1;
-  job.timing.minRepetitions = 5;
-  if (phase == Phase::Final) {
-    job.timing.minSeconds = 0.2;
-    job.timing.maxSeconds = 2;
-    job.timing.minRepetitions = 20;
-    job.timing.intervalWidth = 0.02;
-  }
-  return job;
-}
-
 /// A candidate that is far slower than the baseline need not end.
 static Limits candidateLimits(const MeasureJob &job,
                               const DispatchState &dispatch) {
@@ -96,7 +74,8 @@ static Limits candidateLimits(const MeasureJob &job,
 Expected<Trial> measureCandidate(State &state, const DispatchState &dispatch,
                                  const Configuration &configuration,
                                  const CompiledCandidate &candidate,
-                                 Phase phase) {
+                                 const TimingOptions &timing,
+                                 ArrayRef<CheckedInputs> moreInputs) {
   Trial trial;
   trial.configuration = configuration;
   trial.outcome = candidate.outcome;
@@ -105,7 +84,11 @@ Expected<Trial> measureCandidate(State &state, const DispatchState &dispatch,
   trial.compileSeconds = candidate.compileSeconds;
   if (candidate.outcome != Outcome::Ok)
     return trial;
-  MeasureJob job = measureJob(state, dispatch, candidate.library, phase);
+  MeasureJob job =
+      makeMeasureJob(candidate.library, dispatch.baseline, dispatch.inputs,
+                     state.options.threads, timing.seed);
+  job.timing = timing;
+  job.moreInputs = moreInputs.vec();
   auto result = state.executor->measure(job, candidateLimits(job, dispatch));
   if (!result)
     return result.takeError();

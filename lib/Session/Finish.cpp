@@ -45,15 +45,9 @@ Expected<EntryReport> compareRun(State &state, const EntryRun &run,
   report.name = run.entry;
   if (!run.label.empty())
     report.name += " (" + run.label + ")";
-  MeasureJob job;
-  job.candidate = tuned.str();
-  job.baseline = state.baseline;
+  MeasureJob job = makeMeasureJob(tuned, state.baseline, run,
+                                  state.options.threads, state.options.seed);
   job.entry = run.entry;
-  job.inputs = run.inputs;
-  job.references = run.references;
-  job.tolerances = run.tolerances;
-  job.threads = state.options.threads;
-  job.timing.seed = state.options.seed;
   job.timing.minSeconds = seconds;
   job.timing.maxSeconds = 2 * seconds;
   job.timing.minRepetitions = 10;

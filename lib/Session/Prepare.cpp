@@ -135,12 +135,9 @@ Error prepareRuns(State &state) {
       return error;
     state.referenceSeconds =
         std::max(state.referenceSeconds, state.parts.clock.now() - start);
-    MeasureJob check;
-    check.candidate = *baseline;
+    MeasureJob check =
+        makeMeasureJob(*baseline, "", run, /*threads=*/0, state.options.seed);
     check.entry = run.entry;
-    check.inputs = run.inputs;
-    check.references = run.references;
-    check.tolerances = run.tolerances;
     check.timing.minRepetitions = 0;
     auto result =
         measureSurely(*state.executor, check, runLimits(state.referenceSeconds),
@@ -405,9 +402,116 @@ Error prepareDispatch(State &state, DispatchState &dispatch) {
   if (!baseline)
     return baseline.takeError();
   dispatch.baseline = *baseline;
-  dispatch.inputs = run.inputs;
-  dispatch.references = run.references;
-  dispatch.tolerances = run.tolerances;
+  dispatch.inputs = run;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// More inputs
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What random values may hide: with ones a term too many or too few in a sum
+/// shows, and large and small values are rounded elsewhere.
+enum class Values { RandomAgain, Ones, Large, Small };
+} // namespace
+
+static Tensor changeValues(Tensor tensor, Values values, uint64_t seed) {
+  if (values == Values::RandomAgain)
+    return makeRandom(tensor.type, tensor.shape, seed);
+  double large = tensor.type == ElementType::F16 ? 16 : 1000;
+  for (int64_t i = 0, e = tensor.elementCount(); i < e; ++i)
+    tensor.set(i, values == Values::Ones    ? 1.0
+                  : values == Values::Large ? tensor.at(i) * large
+                                            : tensor.at(i) / large);
+  return tensor;
+}
+
+/// The inputs of a dispatch with other floats; integers and scalars stay.
+static Expected<std::vector<std::string>>
+writeOtherInputs(State &state, const DispatchState &dispatch, Values values,
+                 const Twine &prefix) {
+  std::vector<Tensor> tensors;
+  for (auto [path, type] :
+       zip(dispatch.inputs.inputs, dispatch.dispatch->inputs)) {
+    auto file = readNpy(path);
+    if (!file)
+      return file.takeError();
+    auto tensor = reinterpretAs(std::move(*file), type.type);
+    if (!tensor)
+      return tensor.takeError();
+    if (isFloat(type.type) && !tensor->shape.empty())
+      *tensor = changeValues(std::move(*tensor), values,
+                             state.options.seed + 104729 + tensors.size());
+    tensors.push_back(std::move(*tensor));
+  }
+  return writeTensors(state, tensors, prefix.str());
+}
+
+/// NaN and infinity in a reference may come from an overflow that a candidate
+/// need not have.
+static Expected<bool> areFinite(const CheckedInputs &inputs,
+                                ArrayRef<TensorType> types) {
+  for (auto [path, type] : zip(inputs.references, types)) {
+    auto file = readNpy(path);
+    if (!file)
+      return file.takeError();
+    auto tensor = reinterpretAs(std::move(*file), type.type);
+    if (!tensor)
+      return tensor.takeError();
+    for (int64_t i = 0, e = tensor->elementCount(); isFloat(type.type) && i < e;
+         ++i)
+      if (!std::isfinite(tensor->at(i)))
+        return false;
+  }
+  return true;
+}
+
+/// Seconds that loops may take for them.
+static constexpr double otherInputsLimit = 5;
+
+Error prepareMoreInputs(State &state, DispatchState &dispatch) {
+  const BackendDispatch &info = *dispatch.dispatch;
+  if (none_of(info.inputs,
+              [](const TensorType &type) { return isFloat(type.type); }))
+    return Error::success();
+  auto reference = state.parts.backend.buildDispatch(info, Build::Reference);
+  if (!reference)
+    return reference.takeError();
+  // Loops are slow; what they take is taken from the search.
+  double end = state.parts.clock.now() +
+               std::min(10.0, 0.05 * state.options.budget.seconds);
+  for (Values values :
+       {Values::RandomAgain, Values::Ones, Values::Large, Values::Small}) {
+    if (state.parts.clock.now() > end)
+      break;
+    std::string prefix = formatv("{0}-more{1}", info.name, int(values));
+    EntryRun run;
+    auto paths = writeOtherInputs(state, dispatch, values, prefix);
+    if (!paths)
+      return paths.takeError();
+    run.inputs = std::move(*paths);
+    if (Error error = computeReferences(state, *reference, "main", info.outputs,
+                                        info.reductionLength, prefix,
+                                        otherInputsLimit, run))
+      return error;
+    auto isFinite = areFinite(run, info.outputs);
+    if (!isFinite)
+      return isFinite.takeError();
+    if (!*isFinite)
+      continue;
+    MeasureJob check = makeMeasureJob(
+        dispatch.baseline, "", run, state.options.threads, state.options.seed);
+    check.timing.minRepetitions = 0;
+    Limits limits = runLimits(0);
+    limits.wallSeconds = otherInputsLimit;
+    auto result =
+        measureSurely(*state.executor, check, limits, BelieveWrong::Once);
+    if (!result)
+      return result.takeError();
+    if (result->outcome == Outcome::Ok)
+      dispatch.moreInputs.push_back(run);
+  }
   return Error::success();
 }
 

@@ -14,10 +14,8 @@
 namespace attune::session {
 
 /// One run of an entry: files for its inputs, and what is right.
-struct EntryRun {
+struct EntryRun : CheckedInputs {
   std::string entry, label;
-  std::vector<std::string> inputs, references; ///< .npy
-  std::vector<Tolerance> tolerances;
 };
 
 /// A dispatch while it is tuned.
@@ -31,8 +29,9 @@ struct DispatchState {
   double gainSeconds = 0;     ///< Of `seconds`, what could be saved at most.
   double rooflineSeconds = 0; ///< The least that one call can take.
   std::string baseline;       ///< Library.
-  std::vector<std::string> inputs, references;
-  std::vector<Tolerance> tolerances;
+  CheckedInputs inputs;       ///< With these it is measured.
+  /// With these the finalists are checked, too.
+  std::vector<CheckedInputs> moreInputs;
   std::optional<Configuration> winner;
   Speedup speedup;
   double baselineSeconds = 0, tunedSeconds = 0; ///< Of one call.
@@ -61,7 +60,7 @@ struct State {
   bool startedAfresh = false;
   std::unique_ptr<Executor> executor;
   std::vector<EntryRun> runs;
-  std::string baseline; ///< Library of the whole program.
+  std::string baseline;      ///< Library of the whole program.
   double programSeconds = 0; ///< Of one run, untuned, all entries.
   /// What the reference took for the slowest input; the untuned program takes
   /// less.
@@ -123,6 +122,10 @@ llvm::Error profileProgram(State &state);
 /// Inputs, reference and baseline of one dispatch; an error is this dispatch's.
 llvm::Error prepareDispatch(State &state, DispatchState &dispatch);
 
+/// Other values for its inputs, as far as the untuned dispatch is right with
+/// them: random again, all ones, large, small.
+llvm::Error prepareMoreInputs(State &state, DispatchState &dispatch);
+
 /// Jobs that the session cannot do without: what kills one of them once, or
 /// twice, is taken for an accident.
 llvm::Expected<RunResult> runSurely(Executor &executor, const RunJob &job,
@@ -134,13 +137,12 @@ llvm::Expected<Measurement> measureSurely(Executor &executor,
                                           const Limits &limits,
                                           BelieveWrong wrong);
 
-/// Runs a candidate next to the baseline: briefly to search, at length for the
-/// final comparison.
-llvm::Expected<Trial> measureCandidate(State &state,
-                                       const DispatchState &dispatch,
-                                       const Configuration &configuration,
-                                       const CompiledCandidate &candidate,
-                                       Phase phase);
+/// Runs a candidate next to the baseline, checked with the dispatch's inputs
+/// and `moreInputs`.
+llvm::Expected<Trial> measureCandidate(
+    State &state, const DispatchState &dispatch,
+    const Configuration &configuration, const CompiledCandidate &candidate,
+    const TimingOptions &timing, llvm::ArrayRef<CheckedInputs> moreInputs = {});
 
 /// A part of the budget.
 struct Slice {

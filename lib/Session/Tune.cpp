@@ -8,6 +8,7 @@
 
 #include "Replay.h"
 #include "State.h"
+#include "attune/Measure/Final.h"
 #include "attune/Search/Searcher.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
@@ -224,7 +225,8 @@ private:
     ++dispatch.counts[trial.outcome];
     outcomes.emplace_back(trial.configuration, trial.outcome);
     if (trial.outcome == Outcome::Ok && !trial.baselineSeconds.empty()) {
-      double ratio = trial.medianRatio();
+      double ratio = std::exp(logOfRatio(trial.seconds, trial.baselineSeconds));
+      baselineTimes.push_back(median(trial.baselineSeconds));
       finalists.push_back({trial.configuration, ratio});
       line.bestRatio = std::min(line.bestRatio, ratio);
       if (ratio < bestRatio * 0.99)
@@ -410,8 +412,10 @@ private:
       if (interruptRequested() == Interrupt::Now)
         return Error::success();
       double measureStart = state.parts.clock.now();
-      auto trial = measureCandidate(state, dispatch, configuration, candidate,
-                                    Phase::Search);
+      auto trial = measureCandidate(
+          state, dispatch, configuration, candidate,
+          searchTiming(bestRatio,
+                       state.options.seed + dispatch.counts.total()));
       if (!trial)
         return trial.takeError();
       if (Error error =
@@ -438,23 +442,24 @@ private:
 
   /// The best few again, in fresh processes, until the difference is certain.
   Error chooseWinner() {
+    warnOfDrift();
     llvm::stable_sort(finalists, [](const Finalist &a, const Finalist &b) {
       return a.ratio < b.ratio;
     });
+    std::vector<Configuration> again;
+    std::vector<double> ratios;
+    for (const Finalist &finalist : finalists) {
+      again.push_back(finalist.configuration);
+      ratios.push_back(finalist.ratio);
+    }
     if (finalists.size() > 3)
       finalists.resize(3);
-    std::vector<Configuration> again;
-    for (const Finalist &finalist : finalists)
-      if (finalist.ratio <= 1 - state.options.minimumGain / 2)
-        again.push_back(finalist.configuration);
-    append_range(again, likelyAccidents());
-    double bestSpeedup = 0;
-    for (const Configuration &configuration : again) {
-      if (interruptRequested() == Interrupt::Now)
-        return Error::success();
-      if (Error error = compareAgain(configuration, bestSpeedup))
-        return error;
+    for (Configuration &accident : likelyAccidents()) {
+      again.push_back(std::move(accident));
+      ratios.push_back(finalists.front().ratio);
     }
+    if (Error error = holdFinalOf(again, ratios))
+      return error;
     int64_t total = dispatch.counts.total();
     dispatch.reason = isBroken && !total
                           ? endReason
@@ -462,6 +467,77 @@ private:
     if (dispatch.winner)
       state.earlierWinners.push_back(*dispatch.winner);
     return Error::success();
+  }
+
+  /// What the final asks is answered by trials, each on disk.
+  class FinalTrials final : public FinalTimer {
+  public:
+    FinalTrials(DispatchTuner &tuner, ArrayRef<Configuration> configurations)
+        : tuner(tuner), configurations(configurations) {}
+
+    Error startRound() override {
+      tuner.isFreshWanted = true;
+      return Error::success();
+    }
+
+    Expected<std::optional<PairedTimes>>
+    time(size_t candidate, const TimingOptions &timing) override {
+      if (interruptRequested() == Interrupt::Now)
+        return std::nullopt;
+      auto trial = tuner.confirm(configurations[candidate], timing);
+      if (!trial)
+        return trial.takeError();
+      if (!*trial)
+        return std::nullopt;
+      if ((*trial)->outcome != Outcome::Ok) {
+        tuner.addExample(**trial);
+        return std::nullopt;
+      }
+      return PairedTimes{(*trial)->seconds, (*trial)->baselineSeconds, false};
+    }
+
+  private:
+    DispatchTuner &tuner;
+    ArrayRef<Configuration> configurations;
+  };
+
+  Error holdFinalOf(ArrayRef<Configuration> configurations,
+                    ArrayRef<double> ratios) {
+    FinalOptions options;
+    options.minimumGain = state.options.minimumGain;
+    options.seed = state.options.seed;
+    size_t chosen = count_if(state.dispatches, [](const DispatchState &other) {
+      return other.chosen;
+    });
+    options.maxSeconds = std::clamp(0.1 * state.options.budget.seconds /
+                                        std::max<size_t>(1, chosen),
+                                    0.5, 6.0);
+    FinalTrials trials(*this, configurations);
+    auto result = holdFinal(ratios, trials, options, state.parts.clock);
+    for (const auto &library : finalLibraries)
+      sys::fs::remove(library.second.library);
+    finalLibraries.clear();
+    if (!result)
+      return result.takeError();
+    if (!result->winner)
+      return Error::success();
+    dispatch.winner = configurations[*result->winner];
+    dispatch.speedup = result->speedup;
+    dispatch.baselineSeconds = median(result->baselineSeconds);
+    dispatch.tunedSeconds = dispatch.baselineSeconds / result->speedup.value;
+    return Error::success();
+  }
+
+  void warnOfDrift() {
+    Drift drift = baselineDrift(baselineTimes);
+    if (drift.high < 1.25 * drift.low)
+      return;
+    state.warnings.push_back(
+        formatv("{0}: the machine's speed changed while it was tuned: the "
+                "untuned dispatch took {1:f2} to {2:f2} times what it took "
+                "first, {3:f2} times at the end. Candidates are compared with "
+                "it side by side, which evens this out",
+                dispatch.dispatch->name, drift.low, drift.high, drift.last));
   }
 
   /// Failures next to the best, among others that work: of a killed process, a
@@ -501,9 +577,38 @@ private:
     return working >= 2 && 3 * working >= 2 * near;
   }
 
-  /// In a fresh process, for longer. Nothing: the dispatch cannot be run.
+  /// Compiled once for all rounds.
+  Expected<CompiledCandidate>
+  compileFinalist(const Configuration &configuration) {
+    auto known = finalLibraries.find(toString(configuration));
+    if (known != finalLibraries.end())
+      return known->second;
+    auto compiled = state.parts.backend.compileCandidates(*dispatch.dispatch,
+                                                          {configuration});
+    if (!compiled)
+      return compiled.takeError();
+    if (compiled->front().outcome == Outcome::Ok)
+      finalLibraries[toString(configuration)] = compiled->front();
+    return std::move(compiled->front());
+  }
+
+  /// The first time a finalist is measured, with all inputs that there are.
+  bool isCheckedAlready(const Configuration &configuration) {
+    if (!areMoreInputsMade) {
+      areMoreInputsMade = true;
+      if (Error error = prepareMoreInputs(state, dispatch))
+        state.parts.progress.note(
+            formatv("{0}: checked with one set of inputs only: {1}",
+                    dispatch.dispatch->name, llvm::toString(std::move(error)))
+                .str());
+    }
+    return checkedFinalists.contains(toString(configuration));
+  }
+
+  /// Nothing: the dispatch cannot be run.
   Expected<std::optional<Trial>>
-  makeFinalTrial(const Configuration &configuration) {
+  makeFinalTrial(const Configuration &configuration,
+                 const TimingOptions &timing) {
     if (auto record = replay.take(Phase::Final, configuration)) {
       countReplayed(*record);
       return std::move(record->trial);
@@ -511,17 +616,19 @@ private:
     if (!prepare())
       return std::nullopt;
     double start = state.parts.clock.now();
-    auto compiled = state.parts.backend.compileCandidates(*dispatch.dispatch,
-                                                          {configuration});
+    auto compiled = compileFinalist(configuration);
     if (!compiled)
       return compiled.takeError();
-    state.executor = state.parts.createExecutor({});
-    auto trial = measureCandidate(state, dispatch, configuration,
-                                  compiled->front(), Phase::Final);
+    if (std::exchange(isFreshWanted, false))
+      state.executor = state.parts.createExecutor({});
+    auto trial = measureCandidate(
+        state, dispatch, configuration, *compiled, timing,
+        isCheckedAlready(configuration) ? ArrayRef<CheckedInputs>()
+                                        : ArrayRef(dispatch.moreInputs));
     if (!trial)
       return trial.takeError();
-    if (!compiled->front().library.empty())
-      sys::fs::remove(compiled->front().library);
+    if (trial->outcome == Outcome::Ok)
+      checkedFinalists.insert(toString(configuration));
     if (Error error =
             record(*trial, Phase::Final, state.parts.clock.now() - start))
       return std::move(error);
@@ -531,13 +638,14 @@ private:
   /// Those that come here worked before, or should have: a failure may be an
   /// accident, and is believed the third time. After a wrong result, two right
   /// ones are wanted.
-  Expected<std::optional<Trial>> confirm(const Configuration &configuration) {
+  Expected<std::optional<Trial>> confirm(const Configuration &configuration,
+                                         const TimingOptions &timing) {
     bool failedBefore = any_of(outcomes, [&](const auto &entry) {
       return entry.first == configuration && entry.second != Outcome::Ok;
     });
     int failures = failedBefore, wanted = 1;
     while (true) {
-      auto trial = makeFinalTrial(configuration);
+      auto trial = makeFinalTrial(configuration, timing);
       if (!trial || !*trial)
         return trial;
       Outcome outcome = (*trial)->outcome;
@@ -546,32 +654,6 @@ private:
       if (outcome == Outcome::WrongResult)
         wanted = 2;
     }
-  }
-
-  Error compareAgain(const Configuration &configuration, double &bestSpeedup) {
-    auto confirmed = confirm(configuration);
-    if (!confirmed)
-      return confirmed.takeError();
-    const std::optional<Trial> &trial = *confirmed;
-    if (!trial)
-      return Error::success();
-    if (trial->outcome != Outcome::Ok) {
-      addExample(*trial);
-      return Error::success();
-    }
-    auto speedup = pairedSpeedup(trial->seconds, trial->baselineSeconds,
-                                 state.options.seed);
-    if (!speedup)
-      return speedup.takeError();
-    if (speedup->low <= 1 || speedup->value < 1 + state.options.minimumGain ||
-        speedup->value <= bestSpeedup)
-      return Error::success();
-    bestSpeedup = speedup->value;
-    dispatch.winner = configuration;
-    dispatch.speedup = *speedup;
-    dispatch.baselineSeconds = median(trial->baselineSeconds);
-    dispatch.tunedSeconds = dispatch.baselineSeconds / speedup->value;
-    return Error::success();
   }
 
   State &state;
@@ -585,6 +667,11 @@ private:
   StringMap<std::string> scheduleVersions;
   StringSet<> tried;
   std::vector<Finalist> finalists;
+  std::vector<double> baselineTimes; ///< Of each trial, in order.
+  /// Of the final.
+  StringMap<CompiledCandidate> finalLibraries;
+  StringSet<> checkedFinalists;
+  bool isFreshWanted = false, areMoreInputsMade = false;
   std::vector<std::pair<Configuration, Outcome>> outcomes; ///< Of all trials.
   double bestRatio = std::numeric_limits<double>::infinity();
   int64_t sinceImprovement = 0;
