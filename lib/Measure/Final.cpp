@@ -104,12 +104,11 @@ private:
     return timing;
   }
 
-  /// False when the candidate is out. What worked before is asked once more: it
-  /// may have been an accident.
-  Expected<bool> time(Contender &contender, bool workedBefore,
-                      FinalResult *result = nullptr) {
+  /// False when the candidate is out. It worked in the search, so a failure may
+  /// be an accident, and it is asked once more.
+  Expected<bool> time(Contender &contender, FinalResult *result = nullptr) {
     auto times = timer.time(contender.index, timing());
-    if (times && !*times && workedBefore)
+    if (times && !*times)
       times = timer.time(contender.index, timing());
     if (!times)
       return times.takeError();
@@ -139,7 +138,7 @@ private:
     std::shuffle(contenders.begin(), contenders.end(), random);
     std::vector<Contender> left;
     for (Contender &contender : contenders) {
-      Expected<bool> stays = time(contender, !contender.processes.empty());
+      Expected<bool> stays = time(contender);
       if (!stays)
         return stays.takeError();
       if (*stays)
@@ -248,8 +247,7 @@ private:
            (processes == 0 || clock.now() < end)) {
       if (Error error = timer.startRound())
         return std::move(error);
-      Expected<bool> stays =
-          time(fresh, !best.processes.empty() || processes > 0, &result);
+      Expected<bool> stays = time(fresh, &result);
       if (!stays)
         return stays.takeError();
       if (!*stays)
