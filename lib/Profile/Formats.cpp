@@ -53,10 +53,25 @@ static llvm::Expected<Profile> parseAny(StringRef bytes) {
   return profile::parsePprof(bytes);
 }
 
+/// Thirty years, and as many calls as a double counts exactly: formats of whole
+/// nanoseconds hold it.
+static bool isPossible(double calls, double seconds) {
+  return calls >= 0 && calls <= 1e15 && seconds >= 0 && seconds <= 1e9;
+}
+
 llvm::Expected<Profile> attune::parseProfile(StringRef bytes, StringRef name) {
   llvm::Expected<Profile> profile = parseAny(bytes);
   if (!profile)
     return makeError("{0}: {1}", name, llvm::toString(profile.takeError()));
+  for (ProfileRow &row : profile->rows) {
+    if (row.name.empty()) // JSON lines have no row without one
+      row.name = "?";
+    if (!isPossible(row.calls, row.seconds))
+      return makeError("{0}: '{1}' has times that cannot be", name, row.name);
+  }
+  for (const ProfileEntry &entry : profile->entries)
+    if (!isPossible(entry.runs, entry.seconds))
+      return makeError("{0}: '{1}' has times that cannot be", name, entry.name);
   return profile;
 }
 

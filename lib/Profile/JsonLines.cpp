@@ -8,9 +8,11 @@
 
 #include "Formats.h"
 #include "attune/Support/Error.h"
+#include "attune/Support/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <cmath>
 
 using namespace attune;
 using llvm::Error;
@@ -94,7 +96,7 @@ public:
 
 private:
   Error readLine(StringRef line) {
-    llvm::Expected<json::Value> value = json::parse(line);
+    llvm::Expected<json::Value> value = parseJson(line);
     if (!value)
       return value.takeError();
     const json::Object *object = value->getAsObject();
@@ -107,7 +109,7 @@ private:
 
   static double number(const json::Object &object, StringRef name) {
     double value = object.getNumber(name).value_or(0);
-    return value >= 0 ? value : 0;
+    return value >= 0 && std::isfinite(value) ? value : 0;
   }
   static std::string string(const json::Object &object, StringRef name) {
     return object.getString(name).value_or("").str();

@@ -11,10 +11,11 @@
 #include "attune/Support/Error.h"
 #include "pprof.pb.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/JSON.h"
 #include <cmath>
+#include <unordered_map>
 
 using namespace attune;
 using llvm::StringRef;
@@ -51,8 +52,8 @@ private:
 
   int64_t text(StringRef value) {
     auto [found, isNew] = texts.try_emplace(value, out.string_table_size());
-    if (isNew)
-      out.add_string_table(value.str());
+    if (isNew) // protobuf neither writes nor reads other texts
+      out.add_string_table(llvm::json::fixUTF8(value));
     return found->second;
   }
 
@@ -191,13 +192,14 @@ private:
   /// The function of a location that is innermost, or outermost.
   const pprof::Function *functionAt(uint64_t id, bool innermost,
                                     int64_t &line) const {
-    const pprof::Location *location = locations.lookup(id);
-    if (!location || !location->line_size())
+    auto location = locations.find(id);
+    if (location == locations.end() || !location->second->line_size())
       return nullptr;
-    const pprof::Line &at =
-        location->line(innermost ? 0 : location->line_size() - 1);
+    const pprof::Line &at = location->second->line(
+        innermost ? 0 : location->second->line_size() - 1);
     line = at.line();
-    return functions.lookup(at.function_id());
+    auto function = functions.find(at.function_id());
+    return function == functions.end() ? nullptr : function->second;
   }
 
   void addSample(const pprof::Sample &sample) {
@@ -255,8 +257,9 @@ private:
   Profile result;
   int timeAt = -1, countAt = -1;
   double toSeconds = 0;
-  llvm::DenseMap<uint64_t, const pprof::Function *> functions;
-  llvm::DenseMap<uint64_t, const pprof::Location *> locations;
+  // Any number may be an id, also those that a DenseMap keeps for itself.
+  std::unordered_map<uint64_t, const pprof::Function *> functions;
+  std::unordered_map<uint64_t, const pprof::Location *> locations;
 };
 
 } // namespace

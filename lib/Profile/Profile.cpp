@@ -9,6 +9,7 @@
 #include "Formats.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
+#include "attune/Support/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -66,7 +67,7 @@ static Error readEvents(Profile &profile, StringRef entry,
   if (!text)
     return text.takeError();
   for (StringRef line : llvm::split(StringRef(*text).trim(), '\n')) {
-    llvm::Expected<json::Value> value = json::parse(line);
+    llvm::Expected<json::Value> value = parseJson(line);
     if (!value)
       return makeError("{0}: {1}", path, llvm::toString(value.takeError()));
     const json::Object *object = value->getAsObject();

@@ -65,9 +65,9 @@ static llvm::Error addLine(Profile &profile, const Columns &columns,
                            llvm::ArrayRef<std::string> fields) {
   auto number = [&](int column, double &out) {
     out = 0;
-    return column < 0 ||
-           (static_cast<size_t>(column) < fields.size() &&
-            !StringRef(fields[column]).getAsDouble(out) && out >= 0);
+    return column < 0 || (static_cast<size_t>(column) < fields.size() &&
+                          !StringRef(fields[column]).getAsDouble(out) &&
+                          out >= 0 && out < 0x1p62);
   };
   double nanoseconds = 0, calls = 1, line = 0, begin = 0, thread = 0;
   int timeColumn = columns.isAggregated() ? columns.total : columns.time;
@@ -94,8 +94,10 @@ llvm::Expected<Profile> profile::parseTracy(StringRef text) {
   auto [header, rest] = text.split('\n');
   StringRef separator = header.substr(4).take_until(
       [](char c) { return c == 's'; }); // between `name` and `src_file`
+  if (separator.empty())
+    separator = ",";
   llvm::SmallVector<StringRef> names;
-  header.trim().split(names, separator.empty() ? "," : separator);
+  header.trim().split(names, separator);
   Columns columns = Columns::of(names);
   if (!columns.isAggregated() && !columns.isUnwrapped())
     return makeError("this export of Tracy has no times of zones; use "
