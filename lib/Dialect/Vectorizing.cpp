@@ -216,6 +216,11 @@ LogicalResult attune::vectorizeSmall(RewriterBase &rewriter, Operation *scope,
     if (succeeded(vectorized))
       rewriter.replaceOp(op, vectorized->replacements);
   }
+  // Reads that are broadcast come apart before slices fold into them: with an
+  // index in the middle that the vector does not have, no pattern takes them.
+  rewrite(rewriter, scope, [](RewritePatternSet &patterns) {
+    vector::populateVectorTransferPermutationMapLoweringPatterns(patterns);
+  });
   // Slices leave the loops first: folding them into transfers can leave a read
   // and a write of one accumulator in different forms.
   cleanUp(rewriter, scope);
