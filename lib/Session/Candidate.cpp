@@ -19,20 +19,18 @@ namespace attune::session {
 // What must work
 //===----------------------------------------------------------------------===//
 
-static constexpr int sureAttempts = 3;
-
-/// Trying again is cheap unless it means to wait for a long limit once more.
-static bool isWorthAnother(Outcome outcome, const Limits &limits) {
-  return outcome != Outcome::Ok &&
-         (outcome != Outcome::RunTimeout || limits.wallSeconds <= 60);
+/// Trying again is cheap unless it means to wait for a limit once more.
+static bool isWorthAnother(int attempt, Outcome outcome, const Limits &limits) {
+  if (outcome == Outcome::RunTimeout)
+    return attempt < 2 && limits.wallSeconds <= 60;
+  return outcome != Outcome::Ok && attempt < 5;
 }
 
 Expected<RunResult> runSurely(Executor &executor, const RunJob &job,
                               const Limits &limits) {
   for (int attempt = 1;; ++attempt) {
     auto result = executor.run(job, limits);
-    if (!result || attempt == sureAttempts ||
-        !isWorthAnother(result->outcome, limits))
+    if (!result || !isWorthAnother(attempt, result->outcome, limits))
       return result;
   }
 }
@@ -41,8 +39,7 @@ Expected<Measurement> measureSurely(Executor &executor, const MeasureJob &job,
                                     const Limits &limits, BelieveWrong wrong) {
   for (int attempt = 1;; ++attempt) {
     auto result = executor.measure(job, limits);
-    if (!result || attempt == sureAttempts ||
-        !isWorthAnother(result->outcome, limits) ||
+    if (!result || !isWorthAnother(attempt, result->outcome, limits) ||
         (result->outcome == Outcome::WrongResult &&
          wrong == BelieveWrong::Once))
       return result;

@@ -364,7 +364,7 @@ static Expected<Tensor> dispatchInput(const State &state, StringRef path,
   auto tensor = reinterpretAs(std::move(*captured), type.type);
   if (!tensor)
     return tensor.takeError();
-  if (!isFloat(type.type) || tensor->shape.empty())
+  if (state.options.keepValues || !isFloat(type.type) || tensor->shape.empty())
     return std::move(*tensor);
   return makeRandom(type.type, tensor->shape, seed);
 }

@@ -542,7 +542,7 @@ private:
 
   /// Failures next to the best, among others that work: of a killed process, a
   /// full memory. They would have been worth a final comparison. The nearest
-  /// three.
+  /// four.
   std::vector<Configuration> likelyAccidents() const {
     std::vector<std::pair<double, Configuration>> accidents;
     for (const auto &[configuration, outcome] : outcomes) {
@@ -561,12 +561,12 @@ private:
       return a.first < b.first;
     });
     std::vector<Configuration> nearest;
-    for (auto &[distance, configuration] : ArrayRef(accidents).take_front(3))
+    for (auto &[distance, configuration] : ArrayRef(accidents).take_front(4))
       nearest.push_back(configuration);
     return nearest;
   }
 
-  /// At least two of three that differ in one knob work.
+  /// At least half of those that differ in one knob work.
   bool isAmongWorking(const Configuration &configuration) const {
     size_t near = 0, working = 0;
     for (const auto &[other, outcome] : outcomes)
@@ -574,7 +574,7 @@ private:
         ++near;
         working += outcome == Outcome::Ok;
       }
-    return working >= 2 && 3 * working >= 2 * near;
+    return working >= 2 && 2 * working >= near;
   }
 
   /// Compiled once for all rounds.
@@ -636,23 +636,34 @@ private:
   }
 
   /// Those that come here worked before, or should have: a failure may be an
-  /// accident, and is believed the third time. After a wrong result, two right
+  /// accident. It is believed the third time, the search's included, and the
+  /// fourth of one that worked in the final. After a wrong result, two right
   /// ones are wanted.
   Expected<std::optional<Trial>> confirm(const Configuration &configuration,
                                          const TimingOptions &timing) {
-    bool failedBefore = any_of(outcomes, [&](const auto &entry) {
-      return entry.first == configuration && entry.second != Outcome::Ok;
-    });
-    int failures = failedBefore, wanted = 1;
+    std::string name = toString(configuration);
+    int failuresLeft = 3;
+    if (workedInFinal.contains(name))
+      failuresLeft = 4;
+    else if (any_of(outcomes, [&](const auto &entry) {
+               return entry.first == configuration &&
+                      entry.second != Outcome::Ok;
+             }))
+      failuresLeft = 2;
+    int wanted = 1;
     while (true) {
       auto trial = makeFinalTrial(configuration, timing);
       if (!trial || !*trial)
         return trial;
       Outcome outcome = (*trial)->outcome;
-      if (outcome == Outcome::Ok ? --wanted == 0 : ++failures == 3)
+      if (outcome != Outcome::Ok && --failuresLeft == 0)
         return trial;
       if (outcome == Outcome::WrongResult)
         wanted = 2;
+      else if (outcome == Outcome::Ok && --wanted == 0) {
+        workedInFinal.insert(name);
+        return trial;
+      }
     }
   }
 
@@ -670,7 +681,7 @@ private:
   std::vector<double> baselineTimes; ///< Of each trial, in order.
   /// Of the final.
   StringMap<CompiledCandidate> finalLibraries;
-  StringSet<> checkedFinalists;
+  StringSet<> checkedFinalists, workedInFinal;
   bool isFreshWanted = false, areMoreInputsMade = false;
   std::vector<std::pair<Configuration, Outcome>> outcomes; ///< Of all trials.
   double bestRatio = std::numeric_limits<double>::infinity();

@@ -106,7 +106,8 @@ public:
   llvm::Expected<std::vector<CompiledCandidate>>
   compileCandidates(const BackendDispatch &dispatch,
                     llvm::ArrayRef<Configuration> configurations) override;
-  llvm::Error dumpDispatch(const BackendDispatch &, llvm::StringRef) override {
+  llvm::Error dumpDispatch(const BackendDispatch &, llvm::StringRef,
+                           llvm::ArrayRef<std::string>) override {
     return llvm::Error::success();
   }
 
