@@ -64,6 +64,8 @@ Expected<Measurement> LocalExecutor::measure(const MeasureJob &job,
       readNumbers(answer, "seconds", measurement.seconds) &&
       readNumbers(answer, "baselineSeconds", measurement.baselineSeconds) &&
       readNumbers(answer, "maxErrors", measurement.maxErrors) &&
+      readNumbers(answer, "cycles", measurement.cycles) &&
+      readNumbers(answer, "baselineCycles", measurement.baselineCycles) &&
       allPositive(measurement.seconds) &&
       allPositive(measurement.baselineSeconds) &&
       (!timed || !measurement.seconds.empty()) &&

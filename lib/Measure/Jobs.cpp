@@ -48,21 +48,23 @@ json::Object attune::toJSON(const MeasureJob &job) {
   json::Array more;
   for (const CheckedInputs &inputs : job.moreInputs)
     more.push_back(withInputs({}, inputs));
-  json::Object object{{"kind", "measure"},
-                      {"candidate", job.candidate},
-                      {"baseline", job.baseline},
-                      {"entry", job.entry},
-                      {"moreInputs", std::move(more)},
-                      {"threads", int64_t(job.threads)},
-                      {"minSeconds", job.timing.minSeconds},
-                      {"maxSeconds", job.timing.maxSeconds},
-                      {"minRepetitions", int64_t(job.timing.minRepetitions)},
-                      {"maxRepetitions", int64_t(job.timing.maxRepetitions)},
-                      {"loserRatio", job.timing.loserRatio},
-                      {"loserPairs", int64_t(job.timing.loserPairs)},
-                      {"sampleSeconds", job.timing.sampleSeconds},
-                      {"intervalWidth", job.timing.intervalWidth},
-                      {"seed", job.timing.seed}};
+  json::Object object{
+      {"kind", "measure"},
+      {"candidate", job.candidate},
+      {"baseline", job.baseline},
+      {"entry", job.entry},
+      {"moreInputs", std::move(more)},
+      {"threads", int64_t(job.threads)},
+      {"minSeconds", job.timing.minSeconds},
+      {"maxSeconds", job.timing.maxSeconds},
+      {"minRepetitions", int64_t(job.timing.minRepetitions)},
+      {"maxRepetitions", int64_t(job.timing.maxRepetitions)},
+      {"loserRatio", job.timing.loserRatio},
+      {"loserPairs", int64_t(job.timing.loserPairs)},
+      {"sampleSeconds", job.timing.sampleSeconds},
+      {"intervalWidth", job.timing.intervalWidth},
+      {"caches", job.timing.caches == Caches::Hot ? "hot" : "cold"},
+      {"seed", job.timing.seed}};
   return withInputs(std::move(object), job);
 }
 
@@ -114,6 +116,16 @@ public:
       if (ok)
         out.push_back({pair[0], pair[1]});
     }
+    return *this;
+  }
+  Fields &read(llvm::StringLiteral name, Caches &out) {
+    std::string text = out == Caches::Hot ? "hot" : "cold";
+    read(name, text);
+    if (ok && text != "hot" && text != "cold") {
+      json::Path(root).field(name).report("expected hot or cold");
+      ok = false;
+    }
+    out = text == "cold" ? Caches::Cold : Caches::Hot;
     return *this;
   }
   Fields &read(CheckedInputs &out) {
@@ -168,6 +180,7 @@ Expected<MeasureJob> attune::measureJobFromJSON(const json::Object &object) {
                           .read("loserPairs", job.timing.loserPairs)
                           .read("sampleSeconds", job.timing.sampleSeconds)
                           .read("intervalWidth", job.timing.intervalWidth)
+                          .read("caches", job.timing.caches)
                           .read("seed", job.timing.seed)
                           .finish();
   if (error)
@@ -215,6 +228,8 @@ json::Object attune::toJSON(const Measurement &measurement) {
     errors.push_back(std::isfinite(error) ? error : 1e308);
   object["maxErrors"] = std::move(errors);
   object["stoppedEarly"] = measurement.stoppedEarly;
+  object["cycles"] = measurement.cycles;
+  object["baselineCycles"] = measurement.baselineCycles;
   return object;
 }
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace attune;
 using llvm::Error;
@@ -239,6 +240,24 @@ static Error checkCandidate(Library &candidate, const Signature::Entry &entry,
   return Error::success();
 }
 
+namespace {
+/// Memory that is larger than the caches: what is written last is in them.
+class CacheSweep {
+public:
+  void sweep() {
+    if (memory.empty()) {
+      long last = std::max(0l, ::sysconf(_SC_LEVEL3_CACHE_SIZE));
+      memory.resize(std::clamp<size_t>(2 * last, 32 << 20, 512 << 20));
+    }
+    for (size_t at = 0; at < memory.size(); at += 64)
+      ++memory[at];
+  }
+
+private:
+  std::vector<char> memory;
+};
+} // namespace
+
 /// Both use the same buffers: where memory lies must not decide who is faster.
 /// A program may be right once only, so its last result is checked again.
 static Error timeCandidate(Library &candidate, Library *baseline,
@@ -254,9 +273,12 @@ static Error timeCandidate(Library &candidate, Library *baseline,
   auto runCandidate = [&]() { return call->run(candidate); };
   auto runBaseline = [&]() { return call->run(*baseline); };
   Preemptions preemptions;
+  PerfCycles cycles;
+  CacheSweep sweep;
+  auto emptyCaches = [&]() { sweep.sweep(); };
   Expected<PairedTimes> times =
       timePairs(runCandidate, baseline ? TimedCall(runBaseline) : TimedCall(),
-                job.timing, clock, &preemptions);
+                job.timing, clock, {&preemptions, &cycles, emptyCaches});
   if (!times)
     return times.takeError();
   // From the start again, for programs that remember something between runs.
@@ -278,6 +300,8 @@ static Error timeCandidate(Library &candidate, Library *baseline,
   measurement.seconds = std::move(times->seconds);
   measurement.baselineSeconds = std::move(times->baselineSeconds);
   measurement.stoppedEarly = times->stoppedEarly;
+  measurement.cycles = std::move(times->cycles);
+  measurement.baselineCycles = std::move(times->baselineCycles);
   return Error::success();
 }
 

@@ -23,7 +23,13 @@ namespace {
 struct Subject {
   TimedCall call;
   unsigned callsPerSample = 1;
-  std::vector<double> seconds;
+  std::vector<double> seconds, cycles;
+};
+
+struct Sample {
+  uint64_t disturbances = 0;
+  double seconds = 0;
+  std::optional<double> cycles; ///< Of one call.
 };
 } // namespace
 
@@ -98,24 +104,45 @@ uint64_t Preemptions::count() {
   return static_cast<uint64_t>(usage.ru_nivcsw);
 }
 
+static Expected<Sample> trySample(const Subject &subject, Clock &clock,
+                                  const Machine &machine) {
+  auto disturbances = [&] {
+    return machine.disturbances ? machine.disturbances->count() : 0;
+  };
+  auto cycles = [&] {
+    return machine.cycles ? machine.cycles->read() : std::nullopt;
+  };
+  Sample sample;
+  uint64_t before = disturbances();
+  std::optional<uint64_t> begin = cycles();
+  Expected<double> seconds =
+      timeCalls(subject.call, subject.callsPerSample, clock);
+  if (!seconds)
+    return seconds.takeError();
+  std::optional<uint64_t> end = cycles();
+  sample.seconds = *seconds;
+  sample.disturbances = disturbances() - before;
+  if (begin && end)
+    sample.cycles = double(*end - *begin) / subject.callsPerSample;
+  return sample;
+}
+
 /// One sample; of several tries the least disturbed, and of those the shortest.
-static Expected<double> takeSample(Subject &subject, double deadline,
-                                   Clock &clock, Disturbances *disturbances) {
+static Expected<Sample> takeSample(const Subject &subject, double deadline,
+                                   Clock &clock, const Machine &machine,
+                                   bool isCold) {
   static constexpr int tries = 4;
-  double best = 0;
-  uint64_t least = 0;
+  Sample best;
   for (int i = 0; i < tries; ++i) {
-    uint64_t before = disturbances ? disturbances->count() : 0;
-    Expected<double> seconds =
-        timeCalls(subject.call, subject.callsPerSample, clock);
-    if (!seconds)
-      return seconds.takeError();
-    uint64_t count = disturbances ? disturbances->count() - before : 0;
-    if (i == 0 || std::tie(count, *seconds) < std::tie(least, best)) {
-      least = count;
-      best = *seconds;
-    }
-    if (least == 0 || clock.now() >= deadline)
+    if (isCold)
+      machine.emptyCaches();
+    Expected<Sample> sample = trySample(subject, clock, machine);
+    if (!sample)
+      return sample.takeError();
+    if (i == 0 || std::tie(sample->disturbances, sample->seconds) <
+                      std::tie(best.disturbances, best.seconds))
+      best = *sample;
+    if (best.disturbances == 0 || clock.now() >= deadline)
       break;
   }
   return best;
@@ -123,9 +150,9 @@ static Expected<double> takeSample(Subject &subject, double deadline,
 
 Expected<PairedTimes> attune::timePairs(TimedCall candidate, TimedCall baseline,
                                         const TimingOptions &options,
-                                        Clock &clock,
-                                        Disturbances *disturbances) {
-  Subject subjects[2] = {{candidate, 1, {}}, {baseline, 1, {}}};
+                                        Clock &clock, const Machine &machine) {
+  Subject subjects[2] = {{candidate, 1, {}, {}}, {baseline, 1, {}, {}}};
+  bool isCold = options.caches == Caches::Cold && machine.emptyCaches;
   unsigned count = baseline ? 2 : 1;
   double sampleSeconds =
       std::max(options.sampleSeconds,
@@ -137,6 +164,9 @@ Expected<PairedTimes> attune::timePairs(TimedCall candidate, TimedCall baseline,
             warmUp(subjects[i], sampleSeconds, options.maxSeconds, clock))
       return std::move(error);
 
+  if (isCold)
+    for (Subject &subject : subjects)
+      subject.callsPerSample = 1; // a second call would find what it needs
   std::mt19937_64 random(options.seed);
   PairedTimes times;
   double measured = 0;
@@ -144,12 +174,14 @@ Expected<PairedTimes> attune::timePairs(TimedCall candidate, TimedCall baseline,
     unsigned first = count == 2 ? random() >> 63 : 0;
     for (unsigned i = 0; i < count; ++i) {
       Subject &subject = subjects[(first + i) % count];
-      Expected<double> seconds = takeSample(
-          subject, begin + options.maxSeconds / 2, clock, disturbances);
-      if (!seconds)
-        return seconds.takeError();
-      subject.seconds.push_back(*seconds);
-      measured += *seconds * subject.callsPerSample;
+      Expected<Sample> sample = takeSample(
+          subject, begin + options.maxSeconds / 2, clock, machine, isCold);
+      if (!sample)
+        return sample.takeError();
+      subject.seconds.push_back(sample->seconds);
+      if (sample->cycles)
+        subject.cycles.push_back(*sample->cycles);
+      measured += sample->seconds * subject.callsPerSample;
     }
     size_t pairs = subjects[0].seconds.size();
     times.stoppedEarly =
@@ -163,5 +195,7 @@ Expected<PairedTimes> attune::timePairs(TimedCall candidate, TimedCall baseline,
   }
   times.seconds = std::move(subjects[0].seconds);
   times.baselineSeconds = std::move(subjects[1].seconds);
+  times.cycles = std::move(subjects[0].cycles);
+  times.baselineCycles = std::move(subjects[1].cycles);
   return times;
 }

@@ -21,7 +21,7 @@ struct BenchFlags {
   ModelFlags model;
   std::vector<std::string> specs;
   double seconds = 1;
-  bool compare = true;
+  bool compare = true, cold = false;
 };
 
 /// One version of the program next to the untuned one.
@@ -34,21 +34,20 @@ struct Row {
 Expected<Row> compare(LoadedModel &loaded, const BenchFlags &flags,
                       StringRef name, StringRef library, StringRef baseline,
                       StringRef entry, ArrayRef<std::string> inputs) {
-  MeasureJob job;
-  job.candidate = library.str();
-  job.baseline = baseline.str();
-  job.entry = entry.str();
-  job.inputs = inputs.vec();
   // The untuned program's results are the reference; another order of a sum is
   // no difference.
-  job.tolerances.assign(64, {1e-3, 1e-3});
-  job.threads = flags.model.threads;
+  CheckedInputs checked;
+  checked.inputs = inputs.vec();
+  checked.tolerances.assign(64, {1e-3, 1e-3});
+  MeasureJob job = makeMeasureJob(library, baseline, checked,
+                                  flags.model.threads, flags.model.seed);
+  job.entry = entry.str();
+  job.timing.caches = flags.cold ? Caches::Cold : Caches::Hot;
   job.timing.minSeconds = flags.seconds;
   job.timing.maxSeconds = 4 * flags.seconds;
   job.timing.minRepetitions = 20;
   job.timing.maxRepetitions = 2000;
   job.timing.loserPairs = 0;
-  job.timing.seed = flags.model.seed;
   Limits limits;
   limits.wallSeconds = 600 + 10 * flags.seconds;
   auto result = loaded.executor->measure(job, limits);
@@ -131,8 +130,9 @@ Error bench(const BenchFlags &flags) {
     }
   }
   if (flags.model.json)
-    outs() << json::Value(
-                  json::Object{{"version", 1}, {"rows", std::move(out)}})
+    outs() << json::Value(json::Object{{"version", 1},
+                                       {"caches", flags.cold ? "cold" : "hot"},
+                                       {"rows", std::move(out)}})
            << '\n';
   return Error::success();
 }
@@ -152,6 +152,9 @@ void addBench(CLI::App &app, Action &chosen) {
                     "next to the untuned program (always so)");
   command->add_option("--seconds", flags->seconds,
                       "measured time of each version");
+  command->add_flag("--cold", flags->cold,
+                    "caches are emptied before each run (as a rule they hold "
+                    "what the last run left)");
   command->callback(
       [&chosen, flags] { chosen = [flags] { return bench(*flags); }; });
 }

@@ -49,7 +49,8 @@ FAULT_TEST_F(MeasureFaults, DaemonAndCrash, "Candidates",
              "a crash that leaves a daemon",
              "a program that forks twice, calls setsid and aborts", "crash",
              "SIGABRT (Aborted)") {
-  Measurement result = measure(library(std::string(daemonCode) + "abort();"));
+  Measurement result =
+      measure(library(std::string(daemonCode) + "usleep(50000); abort();"));
   EXPECT_EQ(livingProcesses(), std::vector<std::string>());
   expectFault(toString(result.outcome), result.reason);
 }

@@ -201,7 +201,7 @@ public:
                                 clock.now()));
       return llvm::Error::success();
     };
-    return timePairs(runCandidate, runBaseline, timing, clock, noise.get());
+    return timePairs(runCandidate, runBaseline, timing, clock, {noise.get()});
   }
 
   /// As Session/Tune.cpp does: search, then the final. The true time of what

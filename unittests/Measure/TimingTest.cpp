@@ -182,7 +182,7 @@ TEST_F(TimingTest, ADisturbedSampleIsTakenAgain) {
     return llvm::Error::success();
   };
   PairedTimes times = llvm::cantFail(
-      timePairs(disturbed, TimedCall(), options, clock, &disturbances));
+      timePairs(disturbed, TimedCall(), options, clock, {&disturbances}));
   for (double seconds : times.seconds)
     EXPECT_NEAR(seconds, 0.01, 1e-9);
   // When every try is disturbed, the shortest counts, and it ends.
@@ -192,7 +192,64 @@ TEST_F(TimingTest, ADisturbedSampleIsTakenAgain) {
     return llvm::Error::success();
   };
   times = llvm::cantFail(
-      timePairs(always, TimedCall(), options, clock, &disturbances));
+      timePairs(always, TimedCall(), options, clock, {&disturbances}));
   for (double seconds : times.seconds)
     EXPECT_NEAR(seconds, 0.02, 1e-9);
+}
+
+namespace {
+struct FakeCycles final : CycleCounter {
+  std::optional<uint64_t> read() override { return counted; }
+  std::optional<uint64_t> counted = 0;
+};
+} // namespace
+
+TEST_F(TimingTest, CyclesAreCountedWhereTheMachineCountsThem) {
+  FakeCycles cycles;
+  auto candidate = [&]() {
+    clock.advance(1e-6);
+    if (cycles.counted)
+      *cycles.counted += 3000;
+    return llvm::Error::success();
+  };
+  auto baseline = [&]() {
+    clock.advance(2e-6);
+    if (cycles.counted)
+      *cycles.counted += 6000;
+    return llvm::Error::success();
+  };
+  options.minSeconds = 1e-3;
+  Machine machine;
+  machine.cycles = &cycles;
+  PairedTimes times =
+      llvm::cantFail(timePairs(candidate, baseline, options, clock, machine));
+  ASSERT_EQ(times.cycles.size(), times.seconds.size());
+  EXPECT_EQ(times.cycles[0], 3000); // of one call, not of a sample
+  EXPECT_EQ(times.baselineCycles.back(), 6000);
+  cycles.counted.reset();
+  times =
+      llvm::cantFail(timePairs(candidate, baseline, options, clock, machine));
+  EXPECT_TRUE(times.cycles.empty());
+}
+
+TEST_F(TimingTest, ColdCachesAreEmptiedBeforeEachSample) {
+  bool isWarm = false;
+  auto program = [&]() {
+    clock.advance(isWarm ? 1e-6 : 5e-6);
+    isWarm = true;
+    return llvm::Error::success();
+  };
+  auto empty = [&]() { isWarm = false; };
+  Machine machine;
+  machine.emptyCaches = empty;
+  options.caches = Caches::Cold;
+  options.minSeconds = 1e-5;
+  PairedTimes times =
+      llvm::cantFail(timePairs(program, TimedCall(), options, clock, machine));
+  for (double seconds : times.seconds)
+    EXPECT_NEAR(seconds, 5e-6, 1e-9);
+  options.caches = Caches::Hot;
+  times =
+      llvm::cantFail(timePairs(program, TimedCall(), options, clock, machine));
+  EXPECT_NEAR(times.seconds.back(), 1e-6, 1e-9);
 }

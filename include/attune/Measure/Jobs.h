@@ -48,6 +48,8 @@ struct Measurement {
   std::vector<double> seconds, baselineSeconds;
   std::vector<double> maxErrors; ///< One a result.
   bool stoppedEarly = false;     ///< A clear loser.
+  /// Of one call, where the machine counts them: as many as seconds.
+  std::vector<double> cycles, baselineCycles;
 };
 
 /// Run a program once or more and keep its results.
@@ -71,7 +73,8 @@ struct RunResult {
   Outcome outcome = Outcome::Ok;
   std::string reason, detail;
   std::vector<double> seconds; ///< Of each repetition.
-  /// Per dispatch, in the signature's order, per repetition on average.
+  /// Per dispatch, in the signature's order, per repetition: the median of the
+  /// seconds of all its calls, and how many calls on average.
   std::vector<double> dispatchSeconds;
   std::vector<double> dispatchCalls;
   /// With counters: cycles, instructions, cache misses and branch misses of the

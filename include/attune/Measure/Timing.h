@@ -9,6 +9,7 @@
 #ifndef ATTUNE_MEASURE_TIMING_H
 #define ATTUNE_MEASURE_TIMING_H
 
+#include "attune/Measure/Cycles.h"
 #include "attune/Support/Clock.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
@@ -32,6 +33,12 @@ public:
   uint64_t count() override;
 };
 
+/// What the caches hold when a program begins.
+enum class Caches {
+  Hot,  ///< What its last run, and that of the other program, left there.
+  Cold, ///< Nothing of it: its data comes from memory.
+};
+
 struct TimingOptions {
   double minSeconds = 0.1;       ///< Measured time, candidate and baseline.
   double maxSeconds = 5;         ///< The end, with what there is by then.
@@ -48,6 +55,7 @@ struct TimingOptions {
   /// wider than this (0.02: two percent). 0: minSeconds and minRepetitions
   /// suffice.
   double intervalWidth = 0;
+  Caches caches = Caches::Hot;
   uint64_t seed = 0; ///< Of the order inside pairs.
 };
 
@@ -57,10 +65,19 @@ struct PairedTimes {
   std::vector<double> seconds;
   std::vector<double> baselineSeconds; ///< Empty without a baseline.
   bool stoppedEarly = false;           ///< A clear loser.
+  /// Of one call, beside the seconds; empty where nobody counts them.
+  std::vector<double> cycles, baselineCycles;
 };
 
 /// One call of a program; an error ends the measurement.
 using TimedCall = llvm::function_ref<llvm::Error()>;
+
+/// What timing needs of the machine beside a clock; any may be missing.
+struct Machine {
+  Disturbances *disturbances = nullptr;
+  CycleCounter *cycles = nullptr;
+  llvm::function_ref<void()> emptyCaches; ///< For Caches::Cold.
+};
 
 /// Warms both up until they get no faster, then measures pairs. `baseline` may
 /// be null. At least one pair is measured, however long it takes. A time that
@@ -69,7 +86,7 @@ using TimedCall = llvm::function_ref<llvm::Error()>;
 llvm::Expected<PairedTimes> timePairs(TimedCall candidate, TimedCall baseline,
                                       const TimingOptions &options,
                                       Clock &clock,
-                                      Disturbances *disturbances = nullptr);
+                                      const Machine &machine = {});
 
 } // namespace attune
 
