@@ -250,10 +250,17 @@ CpuBackend::compileCandidates(const BackendDispatch &dispatch,
 }
 
 llvm::Error CpuBackend::dumpDispatch(const BackendDispatch &dispatch,
-                                     llvm::StringRef path) {
+                                     llvm::StringRef path,
+                                     llvm::ArrayRef<std::string> inputFiles) {
   auto extracted = extractDispatch(impl->program, dispatch.name);
   if (!extracted)
     return extracted.takeError();
+  auto main = extracted->module->lookupSymbol<func::FuncOp>(
+      extracted->entries.front().name);
+  for (auto [index, file] : llvm::enumerate(inputFiles))
+    if (!file.empty())
+      main.setArgAttr(index, attr::input,
+                      StringAttr::get(&impl->context, file));
   return writeProgram(*extracted, path);
 }
 

@@ -41,7 +41,23 @@ llvm::Error emitWeights(const WeightStore &weights,
   return emitObject(module, options, path);
 }
 
+/// What lies beside an object of a dispatch.
+llvm::Expected<LoweredDispatch> readLowered(llvm::StringRef name,
+                                            llvm::StringRef objectPath) {
+  LoweredDispatch lowered{name.str(), "", ""};
+  auto how = readFile((objectPath + ".how").str());
+  if (!how)
+    return how.takeError();
+  auto code = hashFileHex(objectPath);
+  if (!code)
+    return code.takeError();
+  lowered.how = std::move(*how);
+  lowered.code = std::move(*code);
+  return lowered;
+}
+
 llvm::Expected<std::string> compileHost(Program &program,
+                                        llvm::ArrayRef<LoweredDispatch> lowered,
                                         const CodegenOptions &options,
                                         const TemporaryFolder &scratch) {
   ModuleOp module = *program.module;
@@ -68,7 +84,8 @@ llvm::Expected<std::string> compileHost(Program &program,
   auto code = translate(module, context);
   if (!code)
     return code.takeError();
-  addModuleInfo(**code, program, *layouts, dispatches, options.threads);
+  addModuleInfo(**code, program, *layouts, dispatches, lowered,
+                options.threads);
   // What a program remembers between runs, where the runtime can find it.
   for (llvm::GlobalVariable &global : (*code)->globals())
     if (!global.isConstant() && global.hasInitializer())
@@ -138,6 +155,7 @@ llvm::Error compileProgram(Program &program, const CodegenOptions &given,
     return scratch.takeError();
 
   std::vector<std::string> objects;
+  std::vector<LoweredDispatch> lowered;
   for (auto func : program.module->getOps<func::FuncOp>()) {
     if (!func->hasAttr(attr::dispatch))
       continue;
@@ -145,8 +163,12 @@ llvm::Error compileProgram(Program &program, const CodegenOptions &given,
     if (!object)
       return object.takeError();
     objects.push_back(*object);
+    auto how = readLowered(func.getName(), *object);
+    if (!how)
+      return how.takeError();
+    lowered.push_back(std::move(*how));
   }
-  auto host = compileHost(program, options, *scratch);
+  auto host = compileHost(program, lowered, options, *scratch);
   if (!host)
     return host.takeError();
   objects.push_back(*host);

@@ -172,12 +172,16 @@ llvm::Expected<std::string> compileDispatch(func::FuncOp func,
   }
   std::string temporary =
       (path + "." + Twine(llvm::sys::Process::getProcessId()) + ".tmp").str();
+  std::string how;
   for (size_t i = 0; i < choices->size(); ++i) {
     OwningOpRef<ModuleOp> module = prepared->clone();
     llvm::Error error =
         compileChoice(*module, (*choices)[i], options, temporary);
-    if (!error)
+    if (!error) {
+      how = (*choices)[i].schedule ? toString((*choices)[i].configuration)
+                                   : "loops";
       break;
+    }
     if (i + 1 == choices->size()) {
       if (error.isA<RejectedError>())
         return std::move(error);
@@ -187,6 +191,8 @@ llvm::Expected<std::string> compileDispatch(func::FuncOp func,
     // The next schedule that fits is tried; loops come last.
     llvm::consumeError(std::move(error));
   }
+  if (llvm::Error error = writeFile((path + ".how").str(), how))
+    return std::move(error);
   if (std::error_code code = llvm::sys::fs::rename(temporary, path))
     return makeError("{0}: {1}", path, code.message());
   return std::string(path);

@@ -91,7 +91,12 @@ json::Array typeTexts(ArrayRef<ValueSignature> values) {
 }
 
 std::string signature(const Program &program, ArrayRef<std::string> dispatches,
-                      int threads) {
+                      ArrayRef<LoweredDispatch> lowered, int threads) {
+  json::Array made;
+  for (const LoweredDispatch &dispatch : lowered)
+    made.push_back(json::Object{{"name", dispatch.name},
+                                {"how", dispatch.how},
+                                {"code", dispatch.code}});
   json::Array entries;
   for (const EntrySignature &entry : program.entries)
     entries.push_back(json::Object{{"name", entry.name},
@@ -102,6 +107,7 @@ std::string signature(const Program &program, ArrayRef<std::string> dispatches,
       json::Object{{"version", 1},
                    {"entries", std::move(entries)},
                    {"dispatches", json::Array(dispatches)},
+                   {"lowered", std::move(made)},
                    {"threads", threads}});
   return text;
 }
@@ -110,7 +116,8 @@ std::string signature(const Program &program, ArrayRef<std::string> dispatches,
 
 void addModuleInfo(llvm::Module &module, const Program &program,
                    ArrayRef<EntryLayout> layouts,
-                   ArrayRef<std::string> dispatches, int threads) {
+                   ArrayRef<std::string> dispatches,
+                   ArrayRef<LoweredDispatch> lowered, int threads) {
   TableBuilder table(module);
   SmallVector<Constant *> entries;
   for (auto [entry, layout] : zip_equal(program.entries, layouts))
@@ -133,7 +140,7 @@ void addModuleInfo(llvm::Module &module, const Program &program,
   Constant *info = ConstantStruct::getAnon(
       {table.i32(ATTUNE_MODULE_INFO_VERSION), table.i32(entries.size()),
        table.array(entries),
-       table.text(signature(program, dispatches, threads)), weights,
+       table.text(signature(program, dispatches, lowered, threads)), weights,
        table.i64(weightBytes), table.i32(dispatches.size()),
        table.i32(threads)});
   auto *global = new GlobalVariable(module, info->getType(), true,

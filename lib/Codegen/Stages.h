@@ -79,17 +79,28 @@ llvm::Error lowerToLLVM(mlir::ModuleOp module, const CodegenOptions &options);
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translate(mlir::ModuleOp module, llvm::LLVMContext &context);
 
+/// What became of a dispatch, as the library's signature says it.
+struct LoweredDispatch {
+  std::string name;
+  /// The configuration that its schedule was applied with, as
+  /// toString(Configuration) writes it, or `loops`.
+  std::string how;
+  std::string code; ///< Hash of its object.
+};
+
 /// Adds the packed entry points and the table of module_info.h.
 void addModuleInfo(llvm::Module &module, const Program &program,
                    llvm::ArrayRef<EntryLayout> entries,
-                   llvm::ArrayRef<std::string> dispatches, int threads);
+                   llvm::ArrayRef<std::string> dispatches,
+                   llvm::ArrayRef<LoweredDispatch> lowered, int threads);
 
 /// Objects are linked together and export nothing of their own: `symbol` is
 /// visible to the other objects, everything else only inside its own.
 void hideAllBut(llvm::Module &module, llvm::StringRef symbol);
 
 /// Schedules, lowers and emits one dispatch function, or takes the object from
-/// the cache; gives the object's path.
+/// the cache; gives the object's path. Beside it lies, with `.how` behind its
+/// name, what LoweredDispatch::how says.
 llvm::Expected<std::string> compileDispatch(mlir::func::FuncOp func,
                                             const CodegenOptions &options,
                                             llvm::StringRef scratchFolder);

@@ -15,6 +15,7 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -115,6 +116,23 @@ static llvm::Error checkProgram(const Program &program) {
   return llvm::Error::success();
 }
 
+/// Values for inputs, as files beside the program's.
+static llvm::Error readInputFiles(func::FuncOp func, StringRef path,
+                                  EntrySignature &entry) {
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    auto file = func.getArgAttrOfType<StringAttr>(i, attr::input);
+    if (!file)
+      continue;
+    if (llvm::sys::path::filename(file.getValue()) != file.getValue())
+      return makeError("{0}: the file of input {1} is not beside the program",
+                       path, i);
+    llvm::SmallString<256> full(llvm::sys::path::parent_path(path));
+    llvm::sys::path::append(full, file.getValue());
+    entry.inputs[i].file = std::string(full);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<Program> readProgram(MLIRContext &context, StringRef path) {
   Program program;
   program.file = path.str();
@@ -140,6 +158,8 @@ llvm::Expected<Program> readProgram(MLIRContext &context, StringRef path) {
     auto entry = readSignature(func);
     if (!entry)
       return entry.takeError();
+    if (llvm::Error error = readInputFiles(func, path, *entry))
+      return std::move(error);
     program.entries.push_back(std::move(*entry));
   }
   if (llvm::sys::fs::exists(weightsPathFor(path))) {

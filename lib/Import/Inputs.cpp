@@ -237,7 +237,7 @@ static std::string listTypes(const EntrySignature &entry) {
 
 Error Maker::checkDynamic() const {
   for (auto [i, input] : llvm::enumerate(entry.inputs))
-    if (!input.type.isStatic())
+    if (!input.type.isStatic() && input.file.empty())
       return makeError("{0} is {1}; give its size with {2}", name(i),
                        toString(input.type), suggestion(entry));
   return Error::success();
@@ -263,6 +263,11 @@ Error Maker::parse(ArrayRef<std::string> texts) {
     for (const ValueSignature &input : entry.inputs) {
       InputSpec spec;
       spec.type = input.type;
+      if (!input.file.empty()) {
+        spec.kind = InputSpec::Kind::File;
+        spec.path = input.file;
+        spec.text = "@" + input.file;
+      }
       specs.push_back(std::move(spec));
     }
   }

@@ -62,6 +62,13 @@ Expected<Signature> attune::signatureFromJSON(StringRef text) {
   if (const json::Array *dispatches = object->getArray("dispatches"))
     for (const json::Value &name : *dispatches)
       signature.dispatches.push_back(name.getAsString().value_or("").str());
+  if (const json::Array *lowered = object->getArray("lowered"))
+    for (const json::Value &item : *lowered)
+      if (const json::Object *made = item.getAsObject())
+        signature.lowered.push_back(
+            {made->getString("name").value_or("").str(),
+             made->getString("how").value_or("").str(),
+             made->getString("code").value_or("").str()});
   return signature;
 }
 

@@ -6,6 +6,7 @@
 
 #include "Recording.h"
 
+#include "attune/Measure/Statistics.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
 
@@ -18,6 +19,7 @@ namespace json = llvm::json;
 /// like this.
 static constexpr int64_t maximumCapacity = int64_t(1) << 26;
 static constexpr size_t maximumKept = 100'000;
+static constexpr unsigned repetitionsKept = 4096;
 
 Recording::Recording(Library &library, const RunJob &job)
     : library(library), job(job) {
@@ -51,7 +53,7 @@ void Recording::add(const AttuneEvent &event) {
   if (event.dispatch < 0 ||
       static_cast<size_t>(event.dispatch) >= seconds.size())
     return;
-  seconds[event.dispatch] += 1e-9 * (event.end - event.begin);
+  current[event.dispatch] += 1e-9 * (event.end - event.begin);
   calls[event.dispatch] += 1;
   for (int i = 0; job.counters && i < ATTUNE_MAX_COUNTERS; ++i)
     counters[event.dispatch * ATTUNE_MAX_COUNTERS + i] += event.counters[i];
@@ -76,8 +78,11 @@ Expected<bool> Recording::endRepetition(double begin, double end) {
         static_cast<int64_t>(1e9 * begin),
         static_cast<int64_t>(1e9 * end),
         {}});
+  current.assign(seconds.size(), 0);
   for (const AttuneEvent &event : events)
     add(event);
+  for (size_t i = 0; repetitions <= repetitionsKept && i < seconds.size(); ++i)
+    seconds[i].push_back(static_cast<float>(current[i]));
   return true;
 }
 
@@ -99,10 +104,13 @@ static std::string printEvents(llvm::ArrayRef<AttuneEvent> events,
 
 Error Recording::finish(RunResult &result) {
   library.setHooks(nullptr);
-  for (std::vector<double> *values : {&seconds, &calls, &counters})
+  for (std::vector<double> *values : {&calls, &counters})
     for (double &value : *values)
       value /= std::max(1u, repetitions);
-  result.dispatchSeconds = std::move(seconds);
+  for (const std::vector<float> &each : seconds)
+    result.dispatchSeconds.push_back(
+        each.empty() ? 0
+                     : median(std::vector<double>(each.begin(), each.end())));
   result.dispatchCalls = std::move(calls);
   result.dispatchCounters = std::move(counters);
   if (job.events.empty())

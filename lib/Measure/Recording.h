@@ -29,7 +29,8 @@ public:
   /// count.
   llvm::Expected<bool> endRepetition(double begin, double end);
 
-  /// Averages over the repetitions into `result`, and the job's file of events.
+  /// Calls of a repetition and their time (the median) into `result`, and the
+  /// job's file of events.
   llvm::Error finish(RunResult &result);
 
 private:
@@ -41,7 +42,12 @@ private:
   std::optional<Recorder> recorder;
   int64_t capacity = 1 << 14; ///< Events a repetition.
   unsigned repetitions = 0;
-  std::vector<double> seconds, calls, counters;
+  std::vector<double> calls, counters; ///< Of all repetitions.
+  std::vector<double> current;         ///< Seconds of this repetition.
+  /// Seconds of a dispatch in each of the first repetitions. On a busy machine
+  /// one that was interrupted takes a thousand times as long: the median
+  /// counts.
+  std::vector<std::vector<float>> seconds;
   std::vector<AttuneEvent> kept; ///< For the file.
 };
 

@@ -7,6 +7,7 @@
 #include "attune/Profile/Profile.h"
 
 #include "Formats.h"
+#include "attune/Measure/Statistics.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
 #include "attune/Support/Json.h"
@@ -93,8 +94,9 @@ Error attune::addRun(Profile &profile, StringRef entry,
     seconds = seconds.drop_front();
   ProfileEntry &whole = entryOf(profile, entry);
   whole.runs += seconds.size();
-  for (double value : seconds)
-    whole.seconds += value;
+  // As the dispatches': what one run that was interrupted takes says nothing.
+  if (!seconds.empty())
+    whole.seconds += median(seconds) * seconds.size();
   size_t count = std::min({facts.size(), result.dispatchSeconds.size(),
                            result.dispatchCalls.size()});
   for (size_t i = 0; i < count; ++i) {

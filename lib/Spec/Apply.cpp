@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -35,9 +36,10 @@ void ApplyResult::print(llvm::raw_ostream &out) const {
   size_t dispatches = 0;
   for (const AppliedEntry &applied : entries)
     dispatches += applied.dispatches.size();
-  out << formatv("spec: {0} of {1} {2} applied to {3} {4}\n", appliedCount(),
+  out << formatv("spec: {0} of {1} {2} applied to {3} {4}{5}\n", appliedCount(),
                  entries.size(), entries.size() == 1 ? "entry" : "entries",
-                 dispatches, dispatches == 1 ? "dispatch" : "dispatches");
+                 dispatches, dispatches == 1 ? "dispatch" : "dispatches",
+                 isVerified ? ", verified in the code" : "");
   for (const AppliedEntry &applied : entries)
     if (!applied.reason.empty())
       out << formatv("spec: {0}: {1}: {2}\n", describe(*applied.entry),
@@ -46,6 +48,50 @@ void ApplyResult::print(llvm::raw_ostream &out) const {
                      applied.reason);
   for (const std::string &warning : warnings)
     out << "spec: warning: " << warning << "\n";
+}
+
+void ApplyResult::printAll(llvm::raw_ostream &out) const {
+  for (const AppliedEntry &applied : entries)
+    if (!applied.dispatches.empty())
+      out << formatv("spec: {0}: on {1}\n", describe(*applied.entry),
+                     llvm::join(applied.dispatches, ", "));
+  print(out);
+  if (!untouched.empty())
+    out << formatv("spec: no entry is for {0}\n", llvm::join(untouched, ", "));
+}
+
+static const CompiledDispatch *
+findCompiled(llvm::ArrayRef<CompiledDispatch> dispatches,
+             llvm::StringRef name) {
+  for (const CompiledDispatch &dispatch : dispatches)
+    if (dispatch.name == name)
+      return &dispatch;
+  return nullptr;
+}
+
+void attune::verifyApplied(ApplyResult &result,
+                           llvm::ArrayRef<CompiledDispatch> tuned,
+                           llvm::ArrayRef<CompiledDispatch> untuned) {
+  result.isVerified = true;
+  for (AppliedEntry &applied : result.entries) {
+    std::string wanted = toString(applied.entry->configuration);
+    llvm::erase_if(applied.dispatches, [&](const std::string &name) {
+      const CompiledDispatch *made = findCompiled(tuned, name);
+      if (made && made->how == wanted)
+        return false;
+      applied.reason = made ? formatv("{0} was compiled as '{1}' all the same",
+                                      name, made->how)
+                                  .str()
+                            : name + " is not in the library";
+      return true;
+    });
+    for (const std::string &name : applied.dispatches) {
+      const CompiledDispatch *before = findCompiled(untuned, name);
+      if (before && before->code == findCompiled(tuned, name)->code)
+        result.warnings.push_back(
+            name + ": the configuration makes the code of the untuned program");
+    }
+  }
 }
 
 /// Dispatch functions by fingerprint, in the order of the module.

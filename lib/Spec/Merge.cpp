@@ -43,18 +43,31 @@ static double gainOf(const SpecEntry &entry) {
   return entry.baselineSeconds / entry.tunedSeconds;
 }
 
+/// The same schedule with the same values, and values of other knobs besides.
+static bool saysMore(const Configuration &a, const Configuration &b) {
+  return a.schedule == b.schedule && a.values.size() > b.values.size() &&
+         llvm::all_of(b.values, [&](const auto &knob) {
+           return llvm::is_contained(a.values, knob);
+         });
+}
+
 /// Decides between two entries for one dispatch; the result is the kept one.
 static llvm::Error mergeEntry(SpecEntry &known, const SpecEntry &other,
                               std::vector<MergeNote> *notes) {
   const bool bothMeasured = known.isMeasured() && other.isMeasured();
   const bool same = known.configuration == other.configuration;
-  if (!known.isMeasured() && !other.isMeasured() && !same)
+  const bool noneMeasured = !known.isMeasured() && !other.isMeasured();
+  const bool otherSaysMore =
+      noneMeasured && saysMore(other.configuration, known.configuration);
+  if (noneMeasured && !same && !otherSaysMore &&
+      !saysMore(known.configuration, other.configuration))
     return makeError("two entries for {0} and no times to choose by: '{1}' and "
                      "'{2}'; remove one",
                      known.fingerprint, toString(known.configuration),
                      toString(other.configuration));
   bool takeOther = bothMeasured ? gainOf(other) > gainOf(known)
-                                : other.isMeasured() && !known.isMeasured();
+                                : otherSaysMore || (other.isMeasured() &&
+                                                    !known.isMeasured());
   // The order of the files must not matter.
   if (bothMeasured && gainOf(other) == gainOf(known))
     takeOther = toString(other.configuration) < toString(known.configuration);
@@ -62,7 +75,8 @@ static llvm::Error mergeEntry(SpecEntry &known, const SpecEntry &other,
   note.reason = bothMeasured ? formatv("gains {0:f2}x, the other {1:f2}x",
                                        gainOf(note.kept), gainOf(note.dropped))
                                    .str()
-                             : "was measured, the other was not";
+                : noneMeasured ? "says more"
+                               : "was measured, the other was not";
   known = note.kept;
   if (notes && !same)
     notes->push_back(std::move(note));

@@ -14,7 +14,7 @@
 #include "attune/Database/Database.h"
 #include "attune/Import/Inputs.h"
 #include "attune/Measure/Executor.h"
-#include "attune/Profile/Profile.h"
+#include "attune/Profile/Hot.h"
 #include "attune/Support/Files.h"
 #include <CLI/CLI.hpp>
 #include <functional>
@@ -30,6 +30,7 @@ void addCompile(CLI::App &app, Action &chosen);
 void addRun(CLI::App &app, Action &chosen);
 void addBench(CLI::App &app, Action &chosen);
 void addProfile(CLI::App &app, Action &chosen);
+void addSpec(CLI::App &app, Action &chosen);
 void addDispatches(CLI::App &app, Action &chosen);
 void addSpace(CLI::App &app, Action &chosen);
 void addDoctor(CLI::App &app, Action &chosen);
@@ -69,6 +70,22 @@ struct LoadedModel {
 };
 llvm::Expected<LoadedModel> loadModel(const ModelFlags &flags);
 
+/// Flags of commands that choose dispatches by their time.
+struct HotFlags {
+  std::string profile;
+  std::string coverage = "95%";
+
+  void addTo(CLI::App &command);
+  llvm::Expected<double> coverageFraction() const;
+  /// Nothing if none was given.
+  llvm::Expected<std::optional<Profile>> readProfile() const;
+};
+
+/// What this machine can do: measured, and kept in `folder`/machine.json, so
+/// that a session that goes on sees the same numbers.
+llvm::Expected<MachinePeaks> findPeaks(llvm::StringRef folder,
+                                       llvm::StringRef cpu, int threads);
+
 /// What a profile wants to know of the dispatches, in their order.
 std::vector<DispatchFacts> factsOf(const Backend &backend);
 
@@ -82,6 +99,30 @@ llvm::Expected<Profile> profileModel(LoadedModel &loaded,
 /// Of Attune, LLVM and dispatch formation: trials are reused between equal
 /// ones.
 Versions currentVersions();
+
+/// Runs every entry and input set once; the first inputs of every dispatch
+/// become `folder`/dN.aM.npy.
+llvm::Error captureInputs(LoadedModel &loaded, const ModelFlags &model,
+                          llvm::StringRef folder);
+
+/// Whether random values of its static types will not do.
+bool needsCapture(const BackendDispatch &dispatch);
+
+/// Writes a dispatch as a program, and beside it values of its inputs from
+/// `captures` (a folder; empty: none): all as captured, or floats random. Gives
+/// its row of the manifest.
+llvm::Expected<llvm::json::Object>
+dumpWithInputs(LoadedModel &loaded, const BackendDispatch &dispatch,
+               llvm::StringRef folder, llvm::StringRef captures,
+               bool asCaptured, uint64_t seed);
+
+/// Looks in a compiled library (a path) for what a spec's entries say; with an
+/// untuned one, also whether it made a difference.
+llvm::Error verifyInCode(LoadedModel &loaded, llvm::StringRef library,
+                         llvm::StringRef untuned, ApplyResult &applied);
+
+/// `version`, `applied`, `verified`, `entries`, `untouched`, `warnings`.
+llvm::json::Object toJSON(const ApplyResult &applied);
 
 /// The entry that was named, or the only one.
 llvm::Expected<const EntrySignature *>

@@ -6,8 +6,10 @@
 
 #include "Commands.h"
 
+#include "attune/Dispatch/Dispatches.h"
 #include "attune/Support/Error.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -58,6 +60,12 @@ Expected<LoadedModel> loadModel(const ModelFlags &flags) {
     return runner.takeError();
   loaded.executor = std::make_unique<LocalExecutor>(*runner);
   return loaded;
+}
+
+Versions currentVersions() {
+  return {{"attune", ATTUNE_VERSION},
+          {"llvm", LLVM_VERSION_STRING},
+          {"dispatch", std::to_string(dispatchVersion)}};
 }
 
 Expected<const EntrySignature *> chooseEntry(ArrayRef<EntrySignature> entries,

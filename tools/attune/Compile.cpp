@@ -22,21 +22,6 @@ struct CompileFlags {
   bool requireSpec = false;
 };
 
-json::Object toJSON(const ApplyResult &applied, StringRef output) {
-  json::Array entries;
-  for (const AppliedEntry &entry : applied.entries)
-    entries.push_back(json::Object{
-        {"fingerprint", entry.entry->fingerprint},
-        {"configuration", attune::toJSON(entry.entry->configuration)},
-        {"dispatches", json::Array(entry.dispatches)},
-        {"reason", entry.reason}});
-  return json::Object{{"version", 1},
-                      {"output", output},
-                      {"applied", applied.appliedCount()},
-                      {"entries", std::move(entries)},
-                      {"untouched", json::Array(applied.untouched)}};
-}
-
 Error compile(const CompileFlags &flags) {
   Spec spec;
   if (!flags.spec.empty()) {
@@ -56,16 +41,21 @@ Error compile(const CompileFlags &flags) {
   auto library = loaded->backend->buildTuned(spec, applied, output);
   if (!library)
     return library.takeError();
-  if (!flags.spec.empty())
+  if (!flags.spec.empty()) {
+    if (Error error = verifyInCode(*loaded, *library, "", applied))
+      return error;
     applied.print(errs());
+  }
   if (flags.requireSpec && !applied.appliedAll()) {
     sys::fs::remove(output);
     return makeError("not every entry of {0} applied (--require-spec)",
                      flags.spec);
   }
-  if (flags.model.json)
-    outs() << json::Value(toJSON(applied, flags.output)) << '\n';
-  else
+  if (flags.model.json) {
+    json::Object object = toJSON(applied);
+    object["output"] = flags.output;
+    outs() << json::Value(std::move(object)) << '\n';
+  } else
     outs() << flags.output << '\n';
   return Error::success();
 }

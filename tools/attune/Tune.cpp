@@ -10,11 +10,17 @@
 #include "attune/Session/Session.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Interrupt.h"
+#include "attune/Support/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Config/llvm-config.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace llvm;
 
@@ -23,8 +29,11 @@ namespace {
 
 struct TuneFlags {
   ModelFlags model;
-  std::string budget = "10m", search = "auto", output;
-  std::vector<std::string> arguments; ///< The command, for the report.
+  HotFlags hot;
+  std::string budget = "10m", search = "auto", output, resume, events;
+  bool keepGoing = false, capture = false;
+  std::vector<std::string> arguments; ///< All that were given, one way.
+  std::string command; ///< Those that decide what is found, as a person types.
 };
 
 /// `model.attune` for model.mlir, in the current folder.
@@ -50,6 +59,215 @@ Expected<std::vector<EntryInputs>> collectInputs(const LoadedModel &loaded,
   return inputs;
 }
 
+/// As a shell takes it.
+std::string quote(StringRef argument) {
+  if (argument.find_if_not([](char c) {
+        return isAlnum(c) || StringRef("-_=./:,@+%?").contains(c);
+      }) == StringRef::npos)
+    return argument.str();
+  std::string text = "'";
+  for (char c : argument)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+/// The options that were given, each as `--name=value`; `skip` are left out.
+std::vector<std::string> givenArguments(const CLI::App &command,
+                                        const StringSet<> &skip) {
+  std::vector<std::string> arguments;
+  for (const CLI::Option *option : command.get_options()) {
+    if (skip.contains(option->get_name()) || option->count() == 0)
+      continue;
+    bool isPositional = option->get_positional();
+    for (const std::string &value : option->results())
+      arguments.push_back(isPositional ? value
+                                       : option->get_name() + "=" + value);
+  }
+  return arguments;
+}
+
+//===----------------------------------------------------------------------===//
+// session.json: the command, for --resume
+//===----------------------------------------------------------------------===//
+
+Error writeSessionFile(const TuneFlags &flags, StringRef folder) {
+  SmallString<256> here;
+  if (std::error_code code = sys::fs::current_path(here))
+    return makeError("the current folder: {0}", code.message());
+  json::Value file = json::Object{{"version", 1},
+                                  {"folder", here.str()},
+                                  {"arguments", json::Array(flags.arguments)}};
+  return writeFile((folder + "/session.json").str(),
+                   formatv("{0:2}\n", file).str());
+}
+
+/// The arguments of the session in `folder`; the current folder becomes the one
+/// they were given in.
+Expected<std::vector<std::string>> readSessionFile(StringRef folder) {
+  std::string path = (folder + "/session.json").str();
+  auto text = readFile(path);
+  if (!text)
+    return text.takeError();
+  auto json = parseJson(*text);
+  if (!json)
+    return makeError("{0}: {1}", path, toString(json.takeError()));
+  const json::Object *object = json->getAsObject();
+  if (!object || object->getInteger("version") != 1)
+    return makeError("{0}: not a session of this version of Attune", path);
+  auto here = object->getString("folder");
+  const json::Array *list = object->getArray("arguments");
+  if (!here || !list)
+    return makeError("{0}: 'folder' or 'arguments' is missing", path);
+  std::vector<std::string> arguments;
+  for (const json::Value &value : *list) {
+    auto argument = value.getAsString();
+    if (!argument)
+      return makeError("{0}: an argument is not text", path);
+    if (!argument->starts_with("--output="))
+      arguments.push_back(argument->str());
+  }
+  SmallString<256> output(folder);
+  sys::fs::make_absolute(output);
+  arguments.push_back(("--output=" + output).str());
+  if (std::error_code code = sys::fs::set_current_path(*here))
+    return makeError("{0}: the folder the command was given in: {1}", *here,
+                     code.message());
+  return arguments;
+}
+
+Error resume(StringRef folder) {
+  auto arguments = readSessionFile(folder);
+  if (!arguments)
+    return arguments.takeError();
+  CLI::App app;
+  Action chosen;
+  addTune(app, chosen);
+  std::vector<std::string> all = {"tune"};
+  append_range(all, *arguments);
+  std::reverse(all.begin(), all.end()); // As CLI11 takes them.
+  try {
+    app.parse(all);
+  } catch (const CLI::ParseError &error) {
+    return makeError("{0}/session.json: {1}", folder, error.what());
+  }
+  return chosen();
+}
+
+//===----------------------------------------------------------------------===//
+// The session
+//===----------------------------------------------------------------------===//
+
+/// Appends a line an event; a watcher that cannot be told is no reason to stop.
+class EventFile {
+public:
+  EventFile(StringRef path, Progress &progress)
+      : path(path), progress(progress) {}
+
+  void append(json::Object event) {
+    if (path.empty() || failed)
+      return;
+    int file =
+        ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    std::string line = formatv("{0}\n", json::Value(std::move(event))).str();
+    ssize_t written = file < 0 ? -1 : ::write(file, line.data(), line.size());
+    failed = written != static_cast<ssize_t>(line.size());
+    if (failed)
+      progress.note(formatv("warning: {0}: no more events are written ({1})",
+                            path, std::strerror(written < 0 ? errno : ENOSPC))
+                        .str());
+    if (file >= 0)
+      ::close(file);
+  }
+
+private:
+  std::string path;
+  Progress &progress;
+  bool failed = false;
+};
+
+SessionOptions makeOptions(const TuneFlags &flags, const LoadedModel &loaded,
+                           const Budget &budget, StringRef folder,
+                           Target target) {
+  SessionOptions options;
+  options.model = flags.model.model;
+  options.command = flags.command;
+  options.resultFolder = folder.str();
+  options.workFolder = loaded.work.getPath();
+  options.budget = budget;
+  options.search = flags.search;
+  options.seed = flags.model.seed;
+  options.threads = loaded.threads;
+  options.target = std::move(target);
+  options.versions = currentVersions();
+  if (flags.keepGoing)
+    options.whenUnwritable = WhenUnwritable::GoOnInMemory;
+  // A dispatch that was dumped with its values is tuned with them.
+  options.keepValues = flags.capture;
+  for (const EntrySignature &entry : loaded.backend->signatures())
+    for (const ValueSignature &input : entry.inputs)
+      options.keepValues |= !input.file.empty();
+  return options;
+}
+
+Error chooseByProfile(const HotFlags &flags, SessionOptions &options) {
+  auto coverage = flags.coverageFraction();
+  if (!coverage)
+    return coverage.takeError();
+  options.coverage = *coverage;
+  auto profile = flags.readProfile();
+  if (!profile)
+    return profile.takeError();
+  options.profile = std::move(*profile);
+  auto peaks =
+      findPeaks(options.resultFolder, options.target.cpu, options.threads);
+  if (!peaks)
+    return peaks.takeError();
+  options.peaks = std::move(*peaks);
+  return Error::success();
+}
+
+/// The result folder's database, or one in memory when it cannot be written and
+/// that is what the user wants.
+Expected<Database> openDatabase(const TuneFlags &flags, StringRef path,
+                                SessionOptions &options, Progress &progress) {
+  auto database = Database::open(path, OpenMode::Write);
+  if (database || !flags.keepGoing)
+    return database;
+  progress.note("warning: " + toString(database.takeError()) +
+                "; going on in memory");
+  options.unwritableDatabase = path.str();
+  return Database::inMemory();
+}
+
+Error dumpDispatches(CpuBackend &backend, const SessionReport &report,
+                     StringRef folder) {
+  for (const BackendDispatch &dispatch : backend.dispatches())
+    for (const DispatchReport &row : report.dispatches)
+      if (row.name == dispatch.name && row.trials.total() > 0) {
+        if (Error error = createFolder((folder + "/dispatches").str()))
+          return error;
+        if (Error error = backend.dumpDispatch(
+                dispatch,
+                (folder + "/dispatches/" + dispatch.name + ".mlir").str()))
+          return error;
+      }
+  return Error::success();
+}
+
+Error showResults(const TuneFlags &flags, const SessionReport &report) {
+  if (flags.model.json)
+    outs() << summaryJSON(report) << '\n';
+  else {
+    printTable(report, outs());
+    printClosing(report, outs());
+  }
+  if (report.stopReason == "interrupted")
+    return makeError("interrupted; the same command goes on from here");
+  if (!report.program.outputsAgree)
+    return makeError("the tuned program's results differ from the reference");
+  return Error::success();
+}
+
 Error tune(const TuneFlags &flags) {
   catchInterrupts();
   auto budget = parseBudget(flags.budget);
@@ -65,9 +283,8 @@ Error tune(const TuneFlags &flags) {
     return inputs.takeError();
   if (Error error = createFolder(folder))
     return error;
-  auto database = Database::open(folder + "/trials.db", OpenMode::Write);
-  if (!database)
-    return database.takeError();
+  if (Error error = writeSessionFile(flags, folder))
+    return error;
   auto runner = findRunner();
   if (!runner)
     return runner.takeError();
@@ -75,58 +292,35 @@ Error tune(const TuneFlags &flags) {
   if (!target)
     return target.takeError();
 
-  SessionOptions options;
-  options.model = flags.model.model;
-  options.command = join(flags.arguments, " ");
-  options.resultFolder = folder;
-  options.workFolder = loaded->work.getPath();
-  options.budget = *budget;
-  options.search = flags.search;
-  options.seed = flags.model.seed;
-  options.threads = loaded->threads;
-  options.target = *target;
-  options.versions = {
-      {"attune", ATTUNE_VERSION},
-      {"llvm", LLVM_VERSION_STRING},
-      {"dispatch", std::to_string(loaded->backend->dispatchVersion())}};
-
   SystemClock clock;
   Progress progress(errs(), Progress::styleFor(errs()), clock);
+  SessionOptions options =
+      makeOptions(flags, *loaded, *budget, folder, std::move(*target));
+  if (Error error = chooseByProfile(flags.hot, options))
+    return error;
+  auto database = openDatabase(flags, folder + "/trials.db", options, progress);
+  if (!database)
+    return database.takeError();
   for (const std::string &note : loaded->backend->notes())
     progress.note("note: " + note);
   progress.note(formatv("seed {0}, {1} threads, {2}", options.seed,
                         options.threads, options.target.cpu)
                     .str());
-  auto report = runSession({*loaded->backend,
-                            [&](std::vector<std::string> environment) {
-                              return std::make_unique<LocalExecutor>(
-                                  *runner, environment);
-                            },
-                            *database, clock, progress},
-                           options, std::move(*inputs));
+  EventFile events(flags.events, progress);
+  auto report = runSession(
+      {*loaded->backend,
+       [&](std::vector<std::string> environment) {
+         return std::make_unique<LocalExecutor>(*runner, environment);
+       },
+       *database, clock, progress,
+       [&](json::Object event) { events.append(std::move(event)); }},
+      options, std::move(*inputs));
   progress.finish();
   if (!report)
     return report.takeError();
-  for (const BackendDispatch &dispatch : loaded->backend->dispatches())
-    for (const DispatchReport &row : report->dispatches)
-      if (row.name == dispatch.name && row.trials.total() > 0) {
-        if (Error error = createFolder(folder + "/dispatches"))
-          return error;
-        if (Error error = loaded->backend->dumpDispatch(
-                dispatch, folder + "/dispatches/" + dispatch.name + ".mlir"))
-          return error;
-      }
-  if (flags.model.json)
-    outs() << summaryJSON(*report) << '\n';
-  else {
-    printTable(*report, outs());
-    printClosing(*report, outs());
-  }
-  if (report->stopReason == "interrupted")
-    return makeError("interrupted; the same command goes on from here");
-  if (!report->program.outputsAgree)
-    return makeError("the tuned program's results differ from the reference");
-  return Error::success();
+  if (Error error = dumpDispatches(*loaded->backend, *report, folder))
+    return error;
+  return showResults(flags, *report);
 }
 
 } // namespace
@@ -137,20 +331,38 @@ void addTune(CLI::App &app, Action &chosen) {
                                  "  attune tune model.mlir --budget=10m");
   auto flags = std::make_shared<TuneFlags>();
   flags->model.addTo(*command);
+  flags->hot.addTo(*command);
+  command->get_option("MODEL")->required(false);
   command->add_option("--budget", flags->budget,
                       "time (90s, 10m, 2h) or number of trials; default 10m");
   command->add_option("--search", flags->search, "auto, random or exhaustive");
   command->add_option("-o,--output", flags->output,
                       "folder of results (default: MODEL.attune)");
+  command->add_option("--resume", flags->resume,
+                      "go on with the session in this folder of results");
+  command->add_flag("--capture", flags->capture,
+                    "tune dispatches with the values that their inputs have in "
+                    "a run, not random ones");
+  command->add_flag("--keep-going", flags->keepGoing,
+                    "if trials cannot be written, go on in memory");
+  command->add_option("--events", flags->events,
+                      "append a line of JSON for each trial to this file");
   command->callback([&chosen, flags, command] {
-    flags->arguments = {"attune", "tune"};
-    for (const std::string &argument : command->get_parent()->remaining())
-      flags->arguments.push_back(argument);
-    flags->arguments.push_back(flags->model.model);
-    for (const std::string &input : flags->model.inputs)
-      flags->arguments.push_back("--input=" + input);
-    flags->arguments.push_back("--search=" + flags->search);
-    chosen = [flags] { return tune(*flags); };
+    bool resumes = !flags->resume.empty();
+    if (resumes && command->count_all() > 2)
+      throw CLI::ValidationError(
+          "--resume", "the folder has the whole command; give nothing else");
+    if (!resumes && flags->model.model.empty())
+      throw CLI::RequiredError("MODEL");
+    flags->arguments = givenArguments(*command, {"--resume"});
+    flags->command = "attune tune";
+    for (const std::string &argument :
+         givenArguments(*command, {"--resume", "--budget", "--output", "--json",
+                                   "--keep-going", "--events"}))
+      flags->command += " " + quote(argument);
+    chosen = [flags, resumes] {
+      return resumes ? resume(flags->resume) : tune(*flags);
+    };
   });
 }
 

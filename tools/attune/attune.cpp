@@ -67,6 +67,7 @@ int main(int argc, char **argv) {
   cli::addBench(app, chosen);
   cli::addProfile(app, chosen);
   cli::addDispatches(app, chosen);
+  cli::addSpec(app, chosen);
   cli::addSpace(app, chosen);
   cli::addDatabase(app, chosen);
   cli::addDoctor(app, chosen);

@@ -251,6 +251,25 @@ TEST_F(ApplyTest, RefusedConfigurationIsReported) {
   EXPECT_THAT(printed(result), HasSubstr("not applied everywhere"));
 }
 
+TEST_F(ApplyTest, WhatIsNotInTheCodeIsNotApplied) {
+  Spec spec{1, std::nullopt, 0, {makeEntry("aa", 6, 2, 1)}};
+  ApplyResult result = applySpec(spec, *program);
+  std::string how = toString(spec.entries[0].configuration);
+  verifyApplied(result, {{"one", how, "11"}, {"two", "loops", "22"}},
+                {{"one", "contraction_packed m_tile=1", "11"}});
+  EXPECT_TRUE(result.isVerified);
+  EXPECT_THAT(result.entries[0].dispatches, ElementsAre("one"));
+  EXPECT_EQ(result.entries[0].reason,
+            "two was compiled as 'loops' all the same");
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_EQ(result.warnings[0],
+            "one: the configuration makes the code of the untuned program");
+  EXPECT_THAT(printed(result), HasSubstr("verified in the code"));
+  verifyApplied(result, {});
+  EXPECT_FALSE(result.appliedAll());
+  EXPECT_EQ(result.entries[0].reason, "one is not in the library");
+}
+
 TEST_F(ApplyTest, OtherDispatchFormationAppliesNothing) {
   Spec spec{2, std::nullopt, 0, {makeEntry("aa", 6, 2, 1)}};
   ApplyResult result = applySpec(spec, *program);
@@ -327,6 +346,19 @@ TEST(MergeTest, MeasuredWinsOverUnmeasured) {
               "contraction_packed m_tile=3");
     EXPECT_EQ(merged.target, makeTarget());
     EXPECT_EQ(merged.threads, 2);
+  }
+}
+
+TEST(MergeTest, OfTwoUnmeasuredTheOneThatSaysMoreStays) {
+  Spec a{1, makeTarget(), 2, {makeEntry("aa", 1, 0, 0)}};
+  Spec b = a;
+  b.entries[0].configuration.values.emplace_back("pack_a", true);
+  for (auto &order : {std::vector{a, b}, std::vector{b, a}}) {
+    std::vector<MergeNote> notes;
+    Spec merged = cantFail(mergeSpecs(order, &notes));
+    EXPECT_EQ(merged.entries[0].configuration, b.entries[0].configuration);
+    ASSERT_EQ(notes.size(), 1u);
+    EXPECT_EQ(notes[0].reason, "says more");
   }
 }
 

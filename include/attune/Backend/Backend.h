@@ -97,9 +97,12 @@ public:
   compileCandidates(const BackendDispatch &dispatch,
                     llvm::ArrayRef<Configuration> configurations) = 0;
 
-  /// Writes a dispatch as a program that `attune tune` takes.
-  virtual llvm::Error dumpDispatch(const BackendDispatch &dispatch,
-                                   llvm::StringRef path) = 0;
+  /// Writes a dispatch as a program that `attune tune` takes. `inputFiles`, one
+  /// an input or none, are .npy files beside it that have values; an empty name
+  /// is no file.
+  virtual llvm::Error
+  dumpDispatch(const BackendDispatch &dispatch, llvm::StringRef path,
+               llvm::ArrayRef<std::string> inputFiles = {}) = 0;
 };
 
 } // namespace attune

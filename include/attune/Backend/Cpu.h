@@ -55,8 +55,9 @@ public:
   llvm::Expected<std::vector<CompiledCandidate>>
   compileCandidates(const BackendDispatch &dispatch,
                     llvm::ArrayRef<Configuration> configurations) override;
-  llvm::Error dumpDispatch(const BackendDispatch &dispatch,
-                           llvm::StringRef path) override;
+  llvm::Error
+  dumpDispatch(const BackendDispatch &dispatch, llvm::StringRef path,
+               llvm::ArrayRef<std::string> inputFiles = {}) override;
 
   /// As imported, for making inputs.
   const std::vector<EntrySignature> &signatures() const;

@@ -48,6 +48,9 @@ inline constexpr llvm::StringLiteral bind = "attune.bind";
 inline constexpr llvm::StringLiteral hook = "attune.hook";
 /// On an attune.dispatch: its inputs are captured (unit).
 inline constexpr llvm::StringLiteral capture = "attune.capture";
+/// On an argument of an entry that Attune wrote: a .npy file beside the program
+/// with values for it.
+inline constexpr llvm::StringLiteral input = "attune.input";
 } // namespace attr
 
 /// The function of the runtime that captures a tensor of `element`s.

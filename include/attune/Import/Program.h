@@ -25,6 +25,9 @@ struct ValueSignature {
   /// Of a result: the input whose new contents it is (a program on memrefs that
   /// writes its argument), else -1.
   int64_t updates = -1;
+  /// Of an input: a .npy file with values for it, which a program that Attune
+  /// wrote may name; else empty.
+  std::string file;
 };
 
 /// What a caller passes to an entry function and gets from it.

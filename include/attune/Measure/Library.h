@@ -26,6 +26,12 @@ struct Signature {
   };
   std::vector<Entry> entries;
   std::vector<std::string> dispatches;
+  /// What a dispatch was compiled with (a configuration, or `loops`), and a
+  /// hash of its code.
+  struct Lowered {
+    std::string name, how, code;
+  };
+  std::vector<Lowered> lowered;
 
   /// An error lists the entries there are.
   llvm::Expected<const Entry *> find(llvm::StringRef entry) const;

@@ -81,7 +81,9 @@ void attune_release(AttuneProgram *program, AttuneTensor *output);
 const char *attune_error(const AttuneProgram *program);
 
 /* JSON: {"version": 1, "entries": [{"name", "inputs": [{"type": "4x?xf32"}],
- * "outputs": [...]}], "dispatches": ["name", ...], "threads": N} */
+ * "outputs": [...]}], "dispatches": ["name", ...], "lowered": [{"name", "how",
+ * "code"}], "threads": N}: what each dispatch was compiled with, and a hash of
+ * its code. */
 const char *attune_signature(void);
 
 void attune_set_hooks(AttuneProgram *program, const AttuneHooks *hooks);

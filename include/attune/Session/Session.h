@@ -53,6 +53,9 @@ struct SessionOptions {
   MachinePeaks peaks;
   /// Where the time goes, if it is known already and need not be measured.
   std::optional<Profile> profile;
+  /// Dispatches are tuned with the values that their inputs have in the
+  /// program; else floats are random.
+  bool keepValues = false;
   /// A gain under this is called none: 0.01 is one percent.
   double minimumGain = 0.01;
   /// When trials cannot be written any more.

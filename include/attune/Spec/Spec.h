@@ -84,6 +84,7 @@ struct ApplyResult {
   std::vector<AppliedEntry> entries;  ///< In the spec's order.
   std::vector<std::string> untouched; ///< Dispatches that no entry names.
   std::vector<std::string> warnings;  ///< Measured on another machine, ...
+  bool isVerified = false;            ///< Looked for in the code, too.
 
   int64_t appliedCount() const;
   bool appliedAll() const {
@@ -92,6 +93,8 @@ struct ApplyResult {
   /// `spec: 2 of 3 entries applied to 4 dispatches`, then a line for each that
   /// did not, and each warning.
   void print(llvm::raw_ostream &out) const;
+  /// The same with a line for each entry.
+  void printAll(llvm::raw_ostream &out) const;
 };
 
 /// Says why a configuration cannot be used on a dispatch function; empty if it
@@ -113,6 +116,19 @@ struct ApplyOptions {
 ApplyResult applySpec(const Spec &spec, mlir::ModuleOp program,
                       const ApplyOptions &options = {});
 
+/// What a compiled library says of one of its dispatches.
+struct CompiledDispatch {
+  std::string name;
+  std::string how;  ///< toString(Configuration), or `loops`.
+  std::string code; ///< A hash.
+};
+
+/// Looks for the configurations in what was compiled: an entry is not on a
+/// dispatch that was compiled in another way, and says so. With the `untuned`
+/// program's dispatches, a configuration that made the same code is a warning.
+void verifyApplied(ApplyResult &result, llvm::ArrayRef<CompiledDispatch> tuned,
+                   llvm::ArrayRef<CompiledDispatch> untuned = {});
+
 /// An entry that lost in a merge.
 struct MergeNote {
   SpecEntry kept, dropped;
@@ -122,7 +138,8 @@ struct MergeNote {
 /// All entries of all specs. Of two for one dispatch: the one with the greater
 /// measured gain (baseline over tuned: times of different days compare only by
 /// that); equal configurations are no conflict; a measured one wins over one
-/// that is not; two different ones without times are an error that shows both.
+/// that is not; of two without times the one that says more (the same schedule
+/// and values, and others besides); else an error that shows both.
 /// Specs of different dispatch versions, targets or threads do not merge.
 llvm::Expected<Spec> mergeSpecs(llvm::ArrayRef<Spec> specs,
                                 std::vector<MergeNote> *notes = nullptr);
