@@ -20,8 +20,9 @@ Expected<std::string> findSchedules() {
 }
 
 Expected<std::string> findTool(StringRef name) {
-  return findInstalled({name.str(), ("../" + name + "/" + name).str()}, name,
-                       "install Attune again");
+  return findInstalled({name.str(), ("../" + name + "/" + name).str(),
+                        ("../../tools/" + name + "/" + name).str()},
+                       name, "install Attune again");
 }
 
 } // namespace attune

@@ -7,6 +7,7 @@
 #include "attune/Report/Doctor.h"
 
 #include "attune/Database/Environment.h"
+#include "attune/Support/Subprocess.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -53,6 +54,7 @@ private:
   void checkSharedMemory();
   void checkDisk();
   void checkCounters();
+  void checkContainment();
 
   void add(StringRef name, Status status, const Twine &found,
            const Twine &advice = "") {
@@ -193,6 +195,10 @@ void Doctor::checkCores() {
   std::string text = formatv("{0} of {1} may be used", usable, online);
   if (shared)
     text += ", two threads a core";
+  if (shared && usable == online)
+    return add("cores", Status::Warn, text,
+               "two programs on one core slow each other down: keep the "
+               "siblings free while measuring, --threads at most half of them");
   // cgroups v2: "max 100000" or microseconds in a period.
   std::string maximum = read("/sys/fs/cgroup/cpu.max");
   auto [quota, period] = StringRef(maximum).split(' ');
@@ -305,6 +311,26 @@ void Doctor::checkCounters() {
       "for hardware counters in profiles: sysctl kernel.perf_event_paranoid=2");
 }
 
+/// What candidates can do to this machine: asked by starting a program the way
+/// run processes are started.
+void Doctor::checkContainment() {
+  ProcessOptions probe;
+  probe.arguments = {"/bin/true"};
+  probe.containment = Containment::Namespace;
+  auto process = Subprocess::spawn(probe);
+  if (!process)
+    return add("isolation", Status::Warn, llvm::toString(process.takeError()),
+               "install Attune again");
+  bool isNamespace = process->getContainment() == Containment::Namespace;
+  add("isolation", isNamespace ? Status::Ok : Status::Warn,
+      isNamespace ? "candidates have processes of their own and no network"
+                  : "the kernel permits no namespaces: candidates reach the "
+                    "network, and what they start is looked for, not ended by "
+                    "the kernel",
+      "sysctl kernel.unprivileged_userns_clone=1, or run as root in a "
+      "container of its own, when programs are not yours");
+}
+
 std::vector<Finding> Doctor::examine() {
   checkTool("lld", {"ld.lld", "ld.lld-22"}, Status::Error,
             "apt-get install lld-22");
@@ -322,6 +348,7 @@ std::vector<Finding> Doctor::examine() {
   checkSharedMemory();
   checkDisk();
   checkCounters();
+  checkContainment();
   return std::move(findings);
 }
 

@@ -91,6 +91,7 @@ TEST_F(DoctorTest, SoundMachineIsOk) {
   expectOk("memory", "16 GiB free");
   expectOk("counters", "perf_event_paranoid = 2");
   expectOk("disk", "free in");
+  EXPECT_THAT(find("isolation").found, HasSubstr("candidates"));
 }
 
 TEST_F(DoctorTest, BusyMachineIsAWarning) {
@@ -111,7 +112,7 @@ TEST_F(DoctorTest, UnsteadyMachineIsAWarning) {
   expectWarning("cores", "0.5 cores' worth", "quota");
   put("sys/fs/cgroup/cpu.max", "max 100000\n");
   put(cpu + "topology/thread_siblings_list", "0,4\n");
-  expectOk("cores", "two threads a core");
+  expectWarning("cores", "two threads a core", "siblings free");
 }
 
 TEST_F(DoctorTest, MachineThatTellsNothingIsAWarning) {
