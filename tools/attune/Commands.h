@@ -31,6 +31,7 @@ void addRun(CLI::App &app, Action &chosen);
 void addBench(CLI::App &app, Action &chosen);
 void addProfile(CLI::App &app, Action &chosen);
 void addSpec(CLI::App &app, Action &chosen);
+void addRecord(CLI::App &app, Action &chosen);
 void addDispatches(CLI::App &app, Action &chosen);
 void addSpace(CLI::App &app, Action &chosen);
 void addDoctor(CLI::App &app, Action &chosen);
@@ -56,6 +57,7 @@ struct ModelFlags {
   std::string targetCPU = "host";
   uint64_t seed = 0;
   bool json = false;
+  std::string saveFlags; ///< A flag file to add the command to; empty: none.
 
   void addTo(CLI::App &command);
 };

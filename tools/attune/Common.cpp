@@ -34,6 +34,8 @@ void ModelFlags::addTo(CLI::App &command) {
                      "CPU to compile for (default: host)");
   command.add_option("--seed", seed, "seed of everything random");
   command.add_flag("--json", json, "results as JSON on stdout");
+  command.add_option("--save-flags", saveFlags,
+                     "add this command to a file for attune tune --flags");
 }
 
 Expected<LoadedModel> loadModel(const ModelFlags &flags) {

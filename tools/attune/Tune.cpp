@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Commands.h"
+#include "Flags.h"
 
+#include "attune/Backend/Command.h"
 #include "attune/Report/Report.h"
 #include "attune/Session/Session.h"
 #include "attune/Support/Error.h"
@@ -18,9 +19,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
+#include <csignal>
 
 using namespace llvm;
 
@@ -31,6 +30,7 @@ struct TuneFlags {
   ModelFlags model;
   HotFlags hot;
   std::string budget = "10m", search = "auto", output, resume, events;
+  std::string flagFile;
   bool keepGoing = false, capture = false;
   std::vector<std::string> arguments; ///< All that were given, one way.
   std::string command; ///< Those that decide what is found, as a person types.
@@ -166,17 +166,20 @@ public:
   void append(json::Object event) {
     if (path.empty() || failed)
       return;
-    int file =
-        ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     std::string line = formatv("{0}\n", json::Value(std::move(event))).str();
-    ssize_t written = file < 0 ? -1 : ::write(file, line.data(), line.size());
-    failed = written != static_cast<ssize_t>(line.size());
+    std::error_code code;
+    raw_fd_ostream file(path, code, sys::fs::OF_Append);
+    if (!code) {
+      file.SetUnbuffered(); // One write a line.
+      file << line;
+      code = file.error();
+      file.clear_error();
+    }
+    failed = bool(code);
     if (failed)
       progress.note(formatv("warning: {0}: no more events are written ({1})",
-                            path, std::strerror(written < 0 ? errno : ENOSPC))
+                            path, code.message())
                         .str());
-    if (file >= 0)
-      ::close(file);
   }
 
 private:
@@ -185,28 +188,32 @@ private:
   bool failed = false;
 };
 
-SessionOptions makeOptions(const TuneFlags &flags, const LoadedModel &loaded,
-                           const Budget &budget, StringRef folder,
-                           Target target) {
+SessionOptions makeOptions(const TuneFlags &flags, int threads,
+                           StringRef workFolder, const Budget &budget,
+                           StringRef folder, Target target) {
   SessionOptions options;
   options.model = flags.model.model;
   options.command = flags.command;
   options.resultFolder = folder.str();
-  options.workFolder = loaded.work.getPath();
+  options.workFolder = workFolder.str();
   options.budget = budget;
   options.search = flags.search;
   options.seed = flags.model.seed;
-  options.threads = loaded.threads;
+  options.threads = threads;
   options.target = std::move(target);
   options.versions = currentVersions();
   if (flags.keepGoing)
     options.whenUnwritable = WhenUnwritable::GoOnInMemory;
-  // A dispatch that was dumped with its values is tuned with them.
-  options.keepValues = flags.capture;
-  for (const EntrySignature &entry : loaded.backend->signatures())
-    for (const ValueSignature &input : entry.inputs)
-      options.keepValues |= !input.file.empty();
   return options;
+}
+
+/// A dispatch that was dumped with its values is tuned with them.
+bool hasValues(const CpuBackend &backend) {
+  return any_of(backend.signatures(), [](const EntrySignature &entry) {
+    return any_of(entry.inputs, [](const ValueSignature &input) {
+      return !input.file.empty();
+    });
+  });
 }
 
 Error chooseByProfile(const HotFlags &flags, SessionOptions &options) {
@@ -224,6 +231,21 @@ Error chooseByProfile(const HotFlags &flags, SessionOptions &options) {
     return peaks.takeError();
   options.peaks = std::move(*peaks);
   return Error::success();
+}
+
+/// What a tuner that was killed between writing and renaming left in the result
+/// folder: NAME.tmp-PROCESS-NUMBER, of no living process.
+void removeHalfWritten(StringRef folder) {
+  std::error_code code;
+  for (sys::fs::directory_iterator entry(folder, code), end;
+       !code && entry != end; entry.increment(code)) {
+    StringRef name = sys::path::filename(entry->path());
+    StringRef process = name.rsplit(".tmp-").second.split('-').first;
+    pid_t number = 0;
+    if (!process.empty() && !process.getAsInteger(10, number) && number > 0 &&
+        ::kill(number, 0) != 0 && errno == ESRCH)
+      sys::fs::remove(entry->path());
+  }
 }
 
 /// The result folder's database, or one in memory when it cannot be written and
@@ -268,22 +290,51 @@ Error showResults(const TuneFlags &flags, const SessionReport &report) {
   return Error::success();
 }
 
-Error tune(const TuneFlags &flags) {
-  catchInterrupts();
-  auto budget = parseBudget(flags.budget);
-  if (!budget)
-    return budget.takeError();
-  std::string folder =
-      flags.output.empty() ? defaultFolder(flags.model.model) : flags.output;
+/// What a session tunes, and how that is run.
+struct Subject {
+  Backend &backend;
+  std::function<std::unique_ptr<Executor>(std::vector<std::string>)>
+      createExecutor;
+  std::vector<EntryInputs> inputs;
+};
+
+Error prepareFolder(const TuneFlags &flags, StringRef folder) {
+  if (Error error = createFolder(folder))
+    return error;
+  removeHalfWritten(folder);
+  return writeSessionFile(flags, folder);
+}
+
+Expected<SessionReport> runTuning(const TuneFlags &flags, Subject subject,
+                                  SessionOptions options, SystemClock &clock,
+                                  Progress &progress) {
+  auto database = openDatabase(flags, options.resultFolder + "/trials.db",
+                               options, progress);
+  if (!database)
+    return database.takeError();
+  for (const std::string &note : subject.backend.notes())
+    progress.note("note: " + note);
+  progress.note(formatv("seed {0}, {1} threads, {2}", options.seed,
+                        options.threads, options.target.cpu)
+                    .str());
+  EventFile events(flags.events, progress);
+  auto report = runSession(
+      {subject.backend, std::move(subject.createExecutor), *database, clock,
+       progress, [&](json::Object event) { events.append(std::move(event)); }},
+      options, std::move(subject.inputs));
+  progress.finish();
+  return report;
+}
+
+Error tuneModel(const TuneFlags &flags, const Budget &budget,
+                StringRef folder) {
   auto loaded = loadModel(flags.model);
   if (!loaded)
     return loaded.takeError();
   auto inputs = collectInputs(*loaded, flags.model);
   if (!inputs)
     return inputs.takeError();
-  if (Error error = createFolder(folder))
-    return error;
-  if (Error error = writeSessionFile(flags, folder))
+  if (Error error = prepareFolder(flags, folder))
     return error;
   auto runner = findRunner();
   if (!runner)
@@ -291,31 +342,22 @@ Error tune(const TuneFlags &flags) {
   auto target = Target::forCPU(flags.model.targetCPU);
   if (!target)
     return target.takeError();
-
   SystemClock clock;
   Progress progress(errs(), Progress::styleFor(errs()), clock);
   SessionOptions options =
-      makeOptions(flags, *loaded, *budget, folder, std::move(*target));
+      makeOptions(flags, loaded->threads, loaded->work.getPath(), budget,
+                  folder, std::move(*target));
+  options.keepValues = flags.capture || hasValues(*loaded->backend);
   if (Error error = chooseByProfile(flags.hot, options))
     return error;
-  auto database = openDatabase(flags, folder + "/trials.db", options, progress);
-  if (!database)
-    return database.takeError();
-  for (const std::string &note : loaded->backend->notes())
-    progress.note("note: " + note);
-  progress.note(formatv("seed {0}, {1} threads, {2}", options.seed,
-                        options.threads, options.target.cpu)
-                    .str());
-  EventFile events(flags.events, progress);
-  auto report = runSession(
-      {*loaded->backend,
-       [&](std::vector<std::string> environment) {
-         return std::make_unique<LocalExecutor>(*runner, environment);
-       },
-       *database, clock, progress,
-       [&](json::Object event) { events.append(std::move(event)); }},
-      options, std::move(*inputs));
-  progress.finish();
+  auto report =
+      runTuning(flags,
+                {*loaded->backend,
+                 [&](std::vector<std::string> environment) {
+                   return std::make_unique<LocalExecutor>(*runner, environment);
+                 },
+                 std::move(*inputs)},
+                std::move(options), clock, progress);
   if (!report)
     return report.takeError();
   if (Error error = dumpDispatches(*loaded->backend, *report, folder))
@@ -323,12 +365,74 @@ Error tune(const TuneFlags &flags) {
   return showResults(flags, *report);
 }
 
+/// What a file of commands has no use for.
+Error refuseModelFlags(const TuneFlags &flags) {
+  for (auto [isGiven, name] :
+       {std::pair(!flags.model.inputs.empty(), "--input"),
+        {!flags.model.entry.empty(), "--entry"},
+        {flags.model.targetCPU != "host", "--target-cpu"},
+        {!flags.hot.profile.empty(), "--profile"},
+        {flags.capture, "--capture"}})
+    if (isGiven)
+      return makeError("{0} is for MLIR programs; {1} describes commands", name,
+                       flags.model.model);
+  return Error::success();
+}
+
+Error tuneCommands(const TuneFlags &flags, const Budget &budget,
+                   StringRef folder) {
+  if (Error error = refuseModelFlags(flags))
+    return error;
+  auto work = TemporaryFolder::create();
+  if (!work)
+    return work.takeError();
+  auto target = Target::forCPU("host");
+  if (!target)
+    return target.takeError();
+  int threads = flags.model.threads ? flags.model.threads : target->cores;
+  CommandOptions commands;
+  commands.file = flags.model.model;
+  commands.threads = threads;
+  commands.builders = target->cores;
+  commands.workFolder = work->getPath();
+  auto backend = CommandBackend::create(std::move(commands));
+  if (!backend)
+    return backend.takeError();
+  if (Error error = prepareFolder(flags, folder))
+    return error;
+  SystemClock clock;
+  Progress progress(errs(), Progress::styleFor(errs()), clock);
+  auto report = runTuning(
+      flags,
+      {**backend,
+       [&](std::vector<std::string>) { return (*backend)->createExecutor(); },
+       {EntryInputs{"main", "", {}}}},
+      makeOptions(flags, threads, work->getPath(), budget, folder,
+                  std::move(*target)),
+      clock, progress);
+  if (!report)
+    return report.takeError();
+  return showResults(flags, *report);
+}
+
+Error tune(const TuneFlags &flags) {
+  catchInterrupts();
+  auto budget = parseBudget(flags.budget);
+  if (!budget)
+    return budget.takeError();
+  StringRef model = flags.model.model;
+  std::string folder =
+      flags.output.empty() ? defaultFolder(model) : flags.output;
+  return model.ends_with(".json") ? tuneCommands(flags, *budget, folder)
+                                  : tuneModel(flags, *budget, folder);
+}
+
 } // namespace
 
 void addTune(CLI::App &app, Action &chosen) {
-  auto *command =
-      app.add_subcommand("tune", "make a program faster\n"
-                                 "  attune tune model.mlir --budget=10m");
+  auto *command = app.add_subcommand(
+      "tune", "make a program faster: MLIR, or commands (.json)\n"
+              "  attune tune model.mlir --budget=10m");
   auto flags = std::make_shared<TuneFlags>();
   flags->model.addTo(*command);
   flags->hot.addTo(*command);
@@ -340,6 +444,9 @@ void addTune(CLI::App &app, Action &chosen) {
                       "folder of results (default: MODEL.attune)");
   command->add_option("--resume", flags->resume,
                       "go on with the session in this folder of results");
+  command->add_option("--flags", flags->flagFile,
+                      "take the program, its inputs and threads from a file "
+                      "that attune record or --save-flags wrote");
   command->add_flag("--capture", flags->capture,
                     "tune dispatches with the values that their inputs have in "
                     "a run, not random ones");
@@ -352,7 +459,7 @@ void addTune(CLI::App &app, Action &chosen) {
     if (resumes && command->count_all() > 2)
       throw CLI::ValidationError(
           "--resume", "the folder has the whole command; give nothing else");
-    if (!resumes && flags->model.model.empty())
+    if (!resumes && flags->model.model.empty() && flags->flagFile.empty())
       throw CLI::RequiredError("MODEL");
     flags->arguments = givenArguments(*command, {"--resume"});
     flags->command = "attune tune";
@@ -361,7 +468,12 @@ void addTune(CLI::App &app, Action &chosen) {
                                    "--keep-going", "--events"}))
       flags->command += " " + quote(argument);
     chosen = [flags, resumes] {
-      return resumes ? resume(flags->resume) : tune(*flags);
+      if (resumes)
+        return resume(flags->resume);
+      if (!flags->flagFile.empty())
+        if (Error error = applyFlagFile(flags->flagFile, flags->model))
+          return error;
+      return tune(*flags);
     };
   });
 }

@@ -7,6 +7,7 @@
 // attune: tune MLIR programs. See docs/commands.
 
 #include "Commands.h"
+#include "Flags.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,6 +47,24 @@ static int finish(llvm::Error error) {
   return 1;
 }
 
+/// Of a command that went well.
+static llvm::Error saveFlags(const CLI::App &app, int argc, char **argv) {
+  const CLI::Option *option =
+      app.get_subcommands().front()->get_option_no_throw("--save-flags");
+  if (!option || option->count() == 0)
+    return llvm::Error::success();
+  std::vector<std::string> words = {"attune"};
+  for (int i = 1; i < argc; ++i) {
+    llvm::StringRef word = argv[i];
+    if (word == "--save-flags")
+      ++i;
+    else if (!word.starts_with("--save-flags="))
+      words.push_back(word.str());
+  }
+  return cli::appendToFlagFile(option->as<std::string>(),
+                               cli::describeCommand(std::move(words)));
+}
+
 int main(int argc, char **argv) {
   std::set_new_handler(endWithoutMemory);
   llvm::install_bad_alloc_error_handler(
@@ -68,6 +87,7 @@ int main(int argc, char **argv) {
   cli::addProfile(app, chosen);
   cli::addDispatches(app, chosen);
   cli::addSpec(app, chosen);
+  cli::addRecord(app, chosen);
   cli::addSpace(app, chosen);
   cli::addDatabase(app, chosen);
   cli::addDoctor(app, chosen);
@@ -91,6 +111,8 @@ int main(int argc, char **argv) {
     return 2;
   }
   int status = finish(chosen());
+  if (status == 0)
+    status = finish(saveFlags(app, argc, argv));
   llvm::outs().flush();
   if (llvm::outs().has_error()) {
     llvm::errs() << "error: standard output: " << llvm::outs().error().message()
