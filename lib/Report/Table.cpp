@@ -158,6 +158,6 @@ void attune::printClosing(const SessionReport &report, raw_ostream &out) {
                    formatSeconds(report.elapsedSeconds), report.stopReason);
   for (const std::string &warning : report.warnings)
     out << "warning: " << warning << "\n";
-  out << "results in " << report.resultFolder
-      << " (spec.mlir, report.html, summary.json)\n";
+  out << "results in " << report.resultFolder << " (" << report.specName
+      << ", report.html, summary.json)\n";
 }

@@ -129,6 +129,7 @@ SessionReport describeSession(const State &state) {
   report.model = options.model;
   report.command = options.command;
   report.resultFolder = options.resultFolder;
+  report.specName = state.parts.backend.specName();
   report.budget = options.budget.text;
   report.elapsedSeconds = state.elapsed();
   report.startedAt = std::time(nullptr) - state.elapsed();
@@ -206,7 +207,10 @@ Error rebuildIfDropped(State &state, Tuned &tuned) {
 /// What wins alone may lose inside the program, where caches hold other data: a
 /// winner stays if it is faster there, too, by the median of several rounds.
 Error keepWinnersInside(State &state, Tuned &tuned) {
-  if (tuned.spec.entries.empty())
+  bool isAlone = all_of(state.dispatches, [](const DispatchState &dispatch) {
+    return dispatch.dispatch->isProgram;
+  });
+  if (tuned.spec.entries.empty() || isAlone)
     return Error::success();
   std::vector<std::vector<double>> before(state.dispatches.size()),
       after(state.dispatches.size());
@@ -279,7 +283,9 @@ Expected<SessionReport> finish(State &state, StringRef folder,
   }
   addDispatches(state, *report);
   report->elapsedSeconds = state.elapsed();
-  if (Error error = writeSpec(tuned->spec, (folder + "/spec.mlir").str()))
+  const Backend &backend = state.parts.backend;
+  if (Error error = backend.writeSpec(
+          tuned->spec, (folder + "/" + backend.specName()).str()))
     return std::move(error);
   if (Error error = writeReport(*report, folder))
     return std::move(error);
@@ -289,7 +295,8 @@ Expected<SessionReport> finish(State &state, StringRef folder,
 Error rehearse(State &state) {
   StringRef results = state.options.resultFolder;
   std::string folder = results.str();
-  bool isTaken = sys::fs::exists(results + "/spec.mlir");
+  bool isTaken =
+      sys::fs::exists(results + "/" + state.parts.backend.specName());
   if (isTaken)
     folder += "/rehearsal.tmp";
   if (isTaken)

@@ -240,13 +240,7 @@ private:
         std::isfinite(bestRatio) ? 1 / bestRatio : 1);
   }
 
-  void addExample(const Trial &trial) {
-    for (const FailureExample &example : dispatch.failures)
-      if (example.outcome == trial.outcome)
-        return;
-    dispatch.failures.push_back(
-        {trial.outcome, trial.configuration, trial.reason, ""});
-  }
+  void addExample(const Trial &trial) { keepFailure(state, dispatch, trial); }
 
   /// Mostly the line with the best so far; each keeps getting a chance.
   Line *chooseLine() {
@@ -425,7 +419,7 @@ private:
       ++state.trialsMade;
       learn(line, *trial);
       if (!candidate.library.empty())
-        sys::fs::remove(candidate.library);
+        state.parts.backend.removeLibrary(candidate.library);
     }
     return Error::success();
   }
@@ -515,7 +509,7 @@ private:
     FinalTrials trials(*this, configurations);
     auto result = holdFinal(ratios, trials, options, state.parts.clock);
     for (const auto &library : finalLibraries)
-      sys::fs::remove(library.second.library);
+      state.parts.backend.removeLibrary(library.second.library);
     finalLibraries.clear();
     if (!result)
       return result.takeError();

@@ -6,8 +6,8 @@
 
 // The seam between the tuning loop and what compiles programs. Nothing here
 // knows of MLIR, CPUs or files' insides; a backend says what its dispatches
-// are, what could be tried on them, and makes libraries that attune-runner can
-// run.
+// are, what could be tried on them, and makes libraries that its executor can
+// run (attune-runner, or what Command.h has).
 
 #ifndef ATTUNE_BACKEND_BACKEND_H
 #define ATTUNE_BACKEND_BACKEND_H
@@ -38,6 +38,7 @@ struct BackendDispatch {
   double bytes = 0;      ///< Read and written by one call, at least.
   std::vector<TensorType> inputs, outputs;
   std::vector<bool> isConstant; ///< Of inputs: every call passes a weight.
+  bool isProgram = false;       ///< All of it: alone and inside are the same.
 };
 
 /// What one schedule offers for a dispatch.
@@ -59,7 +60,7 @@ enum class Build {
 struct CompiledCandidate {
   Outcome outcome = Outcome::Ok;
   std::string reason, detail;
-  std::string library;
+  std::string library; ///< A path, for the backend's executor.
   double compileSeconds = 0;
 };
 
@@ -103,6 +104,13 @@ public:
   virtual llvm::Error
   dumpDispatch(const BackendDispatch &dispatch, llvm::StringRef path,
                llvm::ArrayRef<std::string> inputFiles = {}) = 0;
+
+  /// A candidate's library is not needed any more; the file is removed.
+  virtual void removeLibrary(llvm::StringRef library);
+
+  /// The name of the file that says what won, and how it is written.
+  virtual std::string specName() const;
+  virtual llvm::Error writeSpec(const Spec &spec, llvm::StringRef path) const;
 };
 
 } // namespace attune

@@ -82,6 +82,7 @@ struct SessionReport {
   std::string model;   ///< Path as the user gave it.
   std::string command; ///< Shell-quoted.
   std::string resultFolder;
+  std::string specName = "spec.mlir"; ///< In it: what won.
   std::string budget; ///< As given, or `default`.
   double elapsedSeconds = 0;
   double startedAt = 0; ///< Seconds since 1970.
