@@ -8,6 +8,7 @@
 
 #include "attune/Support/Clock.h"
 #include "attune/Support/Files.h"
+#include "llvm/Support/FileSystem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <csignal>
@@ -260,14 +261,20 @@ protected:
            folder.file("before") + " ]; do sleep 0.01; done; ";
   }
 
-  /// Of the processes of this test, which have its mark in their environment.
+  /// Processes that we started: they have our mark in their environment.
   int living() {
-    std::string count =
-        run(::shell(("grep -l " + folder.getPath() +
-                     " /proc/[0-9]*/environ 2>/dev/null | wc -l")
-                        .c_str()))
-            .output;
-    return std::stoi(count);
+    int count = 0;
+    std::error_code code;
+    for (llvm::sys::fs::directory_iterator it("/proc", code), end;
+         !code && it != end; it.increment(code)) {
+      auto environment = readFile(it->path() + "/environ");
+      if (environment)
+        count += llvm::StringRef(*environment)
+                     .contains("ATTUNE_TEST_FOLDER=" + folder.getPath());
+      else
+        llvm::consumeError(environment.takeError());
+    }
+    return count;
   }
 
   void SetUp() override {
@@ -299,17 +306,17 @@ TEST_P(Contained, EndsAndOutputAreTheProgramsOwn) {
 }
 
 TEST_P(Contained, LinesAndLimits) {
-  Subprocess process = llvm::cantFail(Subprocess::spawn(
-      shell("read line <&3; echo got $line >&4; exec head -c 100000 /dev/zero "
-            "> big",
-            LineChannel::Descriptors)));
+  ProcessOptions options = shell(
+      "read line <&3; echo got $line >&4; exec head -c 100000 /dev/zero > big",
+      LineChannel::Descriptors);
+  options.workingFolder = folder.getPath();
+  Subprocess process = llvm::cantFail(Subprocess::spawn(options));
   process.limitFileBytes(1000);
   process.send("one\n");
   ASSERT_EQ(process.wait(20), Event::Line);
   EXPECT_EQ(process.takeLine(), "got one");
   ASSERT_EQ(process.wait(20), Event::Ended);
   EXPECT_EQ(process.getEnd()->signal, SIGXFSZ);
-  ::unlink("big");
 }
 
 TEST_P(Contained, ADaemonEndsWithTheProgram) {
@@ -320,7 +327,7 @@ TEST_P(Contained, ADaemonEndsWithTheProgram) {
   EXPECT_GE(process.usage().processes, 3u); // it counts
   ASSERT_EQ(process.wait(20), Event::Ended);
   EXPECT_EQ(process.getEnd()->exitCode, 5);
-  EXPECT_EQ(living(), 3); // the shell, grep and wc that count
+  EXPECT_EQ(living(), 0);
 }
 
 TEST_P(Contained, ADaemonEndsWhenTheProgramIsKilled) {
@@ -331,7 +338,7 @@ TEST_P(Contained, ADaemonEndsWhenTheProgramIsKilled) {
   process.kill();
   ASSERT_EQ(process.wait(20), Event::Ended);
   EXPECT_EQ(process.getEnd()->signal, SIGKILL);
-  EXPECT_EQ(living(), 3);
+  EXPECT_EQ(living(), 0);
 }
 
 TEST_P(Contained, ADaemonEndsWithUs) {
@@ -344,9 +351,9 @@ TEST_P(Contained, ADaemonEndsWithUs) {
   }
   int status;
   ::waitpid(child, &status, 0);
-  for (int i = 0; i < 500 && living() != 3; ++i)
+  for (int i = 0; i < 500 && living() != 0; ++i)
     ::usleep(10000);
-  EXPECT_EQ(living(), 3);
+  EXPECT_EQ(living(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Contained,
