@@ -116,15 +116,16 @@ json::Value attune::summaryJSON(const SessionReport &report) {
 }
 
 Error attune::writeReport(const SessionReport &report, StringRef folder) {
-  std::string log, html;
-  raw_string_ostream logStream(log), htmlStream(html);
+  std::string log, lines, html;
+  raw_string_ostream logStream(log), linesStream(lines), htmlStream(html);
   printLog(report, logStream);
+  printLogLines(report, linesStream);
   printHTML(report, htmlStream);
   std::string summary = formatv("{0:2}\n", summaryJSON(report));
   // The summary last: where it is, the others are too.
   for (auto [name, text] :
-       {std::pair("log.txt", &log), std::pair("report.html", &html),
-        std::pair("summary.json", &summary)})
+       {std::pair("log.txt", &log), std::pair("log.jsonl", &lines),
+        std::pair("report.html", &html), std::pair("summary.json", &summary)})
     if (Error error = writeFile((folder + "/" + name).str(), *text))
       return error;
   return Error::success();

@@ -30,7 +30,7 @@ struct TuneFlags {
   ModelFlags model;
   HotFlags hot;
   std::string budget = "10m", search = "auto", output, resume, events;
-  std::string flagFile;
+  std::string flagFile, logLevel = "info";
   bool keepGoing = false, capture = false;
   std::vector<std::string> arguments; ///< All that were given, one way.
   std::string command; ///< Those that decide what is found, as a person types.
@@ -343,7 +343,10 @@ Error tuneModel(const TuneFlags &flags, const Budget &budget,
   if (!target)
     return target.takeError();
   SystemClock clock;
-  Progress progress(errs(), Progress::styleFor(errs()), clock);
+  bool isSilent = flags.logLevel == "error";
+  Progress progress(
+      isSilent ? nulls() : errs(),
+      isSilent ? Progress::Style::Quiet : Progress::styleFor(errs()), clock);
   SessionOptions options =
       makeOptions(flags, loaded->threads, loaded->work.getPath(), budget,
                   folder, std::move(*target));
@@ -401,7 +404,10 @@ Error tuneCommands(const TuneFlags &flags, const Budget &budget,
   if (Error error = prepareFolder(flags, folder))
     return error;
   SystemClock clock;
-  Progress progress(errs(), Progress::styleFor(errs()), clock);
+  bool isSilent = flags.logLevel == "error";
+  Progress progress(
+      isSilent ? nulls() : errs(),
+      isSilent ? Progress::Style::Quiet : Progress::styleFor(errs()), clock);
   auto report = runTuning(
       flags,
       {**backend,
@@ -447,6 +453,11 @@ void addTune(CLI::App &app, Action &chosen) {
   command->add_option("--flags", flags->flagFile,
                       "take the program, its inputs and threads from a file "
                       "that attune record or --save-flags wrote");
+  command
+      ->add_option("--log-level", flags->logLevel,
+                   "on standard error: error (nothing else), info (progress "
+                   "and notes), debug (each trial, too)")
+      ->check(CLI::IsMember({"error", "info", "debug"}));
   command->add_flag("--capture", flags->capture,
                     "tune dispatches with the values that their inputs have in "
                     "a run, not random ones");
@@ -465,7 +476,8 @@ void addTune(CLI::App &app, Action &chosen) {
     flags->command = "attune tune";
     for (const std::string &argument :
          givenArguments(*command, {"--resume", "--budget", "--output", "--json",
-                                   "--keep-going", "--events"}))
+                                   "--keep-going", "--events", "--log-level",
+                                   "--save-flags"}))
       flags->command += " " + quote(argument);
     chosen = [flags, resumes] {
       if (resumes)

@@ -368,6 +368,38 @@ TEST(LogTest, IsBounded) {
   EXPECT_THAT(log, HasSubstr("whole program: "));
 }
 
+TEST(LogTest, LinesSayTheSame) {
+  std::string text;
+  raw_string_ostream out(text);
+  printLogLines(makeReport(), out);
+  std::vector<std::string> kinds;
+  SmallVector<StringRef> lines;
+  StringRef(text).trim().split(lines, '\n');
+  for (StringRef line : lines) {
+    json::Value value = cantFail(json::parse(line));
+    kinds.push_back(value.getAsObject()->getString("kind")->str());
+    if (kinds.back() == "failure") {
+      EXPECT_EQ(value.getAsObject()->getString("dispatch"),
+                "contraction_4x784x10");
+      EXPECT_EQ(value.getAsObject()->getString("reason"), "died of SIGSEGV");
+    }
+  }
+  EXPECT_THAT(kinds, testing::ElementsAre("session", "dispatch", "dispatch",
+                                          "failure", "summary"));
+}
+
+TEST(LogTest, LinesAreBounded) {
+  SessionReport report = makeReport();
+  report.dispatches.resize(20000, report.dispatches.front());
+  report.dispatches[0].bestSpeedupAfterTrial.resize(100000, 1.5);
+  std::string text;
+  raw_string_ostream out(text);
+  printLogLines(report, out);
+  EXPECT_LT(text.size(), 1000000u);
+  EXPECT_THAT(text, HasSubstr("\"kind\":\"leftOut\""));
+  EXPECT_THAT(text, HasSubstr("\"kind\":\"summary\""));
+}
+
 TEST(HtmlTest, ShowsTheSession) {
   std::string html = htmlOf(makeReport());
   EXPECT_THAT(

@@ -43,7 +43,11 @@ void printHTML(const SessionReport &report, llvm::raw_ostream &out);
 /// log.txt: a header, a block a dispatch, a summary. Under 1 MB for any report.
 void printLog(const SessionReport &report, llvm::raw_ostream &out);
 
-/// Writes summary.json, report.html and log.txt into `folder`, each first under
+/// log.jsonl: the same for programs, an object a line: `session`, then a
+/// `dispatch` and its `failure`s for each, `summary`. Under 1 MB for any report.
+void printLogLines(const SessionReport &report, llvm::raw_ostream &out);
+
+/// Writes summary.json, report.html, log.txt and log.jsonl into `folder`, each first under
 /// another name, then renamed.
 llvm::Error writeReport(const SessionReport &report, llvm::StringRef folder);
 
