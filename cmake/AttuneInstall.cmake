@@ -6,4 +6,4 @@ install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/LICENSE
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION share/doc/attune/docs
   FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/ DESTINATION share/attune/examples
-  FILES_MATCHING PATTERN "*.mlir" PATTERN "*.npy")
+  FILES_MATCHING PATTERN "*.mlir" PATTERN "*.npy" REGEX "/command/[^/]*$")
