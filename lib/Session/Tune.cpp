@@ -506,6 +506,12 @@ private:
     options.maxSeconds = std::clamp(0.1 * state.options.budget.seconds /
                                         std::max<size_t>(1, chosen),
                                     0.5, 6.0);
+    // Whoever wants us to stop waits for this.
+    if (interruptRequested() != Interrupt::None) {
+      options.maxSeconds = 0.5;
+      options.contenders = 3;
+      options.maxConfirmations = 1;
+    }
     FinalTrials trials(*this, configurations);
     auto result = holdFinal(ratios, trials, options, state.parts.clock);
     for (const auto &library : finalLibraries)
@@ -588,7 +594,7 @@ private:
 
   /// The first time a finalist is measured, with all inputs that there are.
   bool isCheckedAlready(const Configuration &configuration) {
-    if (!areMoreInputsMade) {
+    if (!areMoreInputsMade && interruptRequested() == Interrupt::None) {
       areMoreInputsMade = true;
       if (Error error = prepareMoreInputs(state, dispatch))
         state.parts.progress.note(
