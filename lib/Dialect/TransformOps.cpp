@@ -330,8 +330,8 @@ DiagnosedSilenceableFailure RegisterTileOp::apply(TransformRewriter &rewriter,
       return emitDefiniteFailure() << "operands are one integer each";
     values.push_back(*value);
   }
-  RegisterTile tile =
-      chooseRegisterTile(values[0], values[1], values[2], values[3], values[4]);
+  RegisterTile tile = chooseRegisterTile(values[0], values[1], values[2],
+                                         values[3], values[4], getWholeTiles());
   Builder builder(getContext());
   results.setParams(cast<OpResult>(getMTile()),
                     {builder.getI64IntegerAttr(tile.m)});
@@ -395,15 +395,50 @@ void ComputeOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &e) {
   producesHandle(getOperation()->getOpResults(), e);
 }
 
+/// Vector operations of one step of k on a tile: multiply-adds, of which eight
+/// chains hide the latency, or what is loaded, if that is more. More than eight
+/// rows need more addresses than there are registers.
+static double stepCost(int64_t rows, int64_t vectors) {
+  double loads = double(rows + vectors + 1);
+  return std::max({double(rows * vectors), loads, 8.0}) + 0.25 * loads +
+         0.5 * double(std::max<int64_t>(0, rows - 8));
+}
+
+/// Cost of all of m by n in tiles of `rows` by `wide`. A rest of columns goes
+/// in powers of two (see cutsOf), a rest of rows at once.
+static double costInParts(int64_t rows, int64_t wide, int64_t m, int64_t n,
+                          int64_t lanes) {
+  auto costOfRows = [&](int64_t rows) {
+    double cost = double(n / wide) * stepCost(rows, wide / lanes);
+    for (int64_t rest = n % wide; rest > 0;) {
+      int64_t part = llvm::bit_floor(uint64_t(rest));
+      cost += stepCost(rows, std::max<int64_t>(1, part / lanes));
+      rest -= part;
+    }
+    return cost;
+  };
+  return double(m / rows) * costOfRows(rows) +
+         (m % rows ? costOfRows(m % rows) : 0);
+}
+
+/// The same where a rest costs as much as a whole tile, and the rows are
+/// packed: no addresses to hold.
+static double costInTiles(int64_t rows, int64_t wide, int64_t m, int64_t n,
+                          int64_t lanes) {
+  double vectors = double(wide / lanes);
+  double step =
+      std::max(double(rows) * vectors, 8.0) + 0.25 * (double(rows) + vectors);
+  return double(llvm::divideCeil(m, rows)) * double(llvm::divideCeil(n, wide)) *
+         step;
+}
+
 RegisterTile attune::chooseRegisterTile(int64_t m, int64_t n,
                                         int64_t elementBytes,
                                         int64_t vectorBytes,
-                                        int64_t vectorRegisters) {
+                                        int64_t vectorRegisters,
+                                        bool wholeTiles) {
   int64_t lanes =
       std::max<int64_t>(1, vectorBytes / std::max<int64_t>(1, elementBytes));
-  auto roundUp = [](int64_t value, int64_t to) {
-    return (value + to - 1) / to * to;
-  };
   RegisterTile best{1, lanes};
   double bestCost = 1e300;
   for (int64_t columns : {1, 2, 4, 8}) // vectors of a power of two only
@@ -412,16 +447,10 @@ RegisterTile attune::chooseRegisterTile(int64_t m, int64_t n,
       if (rows * columns + (rows > 1 ? columns : 0) + 1 > vectorRegisters)
         continue;
       int64_t wide = columns * lanes;
-      // Vector operations of one step of k: multiply-adds, loads of n, one
-      // broadcast for each row; at least eight chains hide the latency.
-      double steps =
-          std::max(double(rows * columns), 8.0) + 0.25 * (rows + columns);
-      double useful = double(rows) * double(wide);
-      if (m > 0)
-        useful *= double(m) / double(roundUp(m, rows));
-      if (n > 0)
-        useful *= double(n) / double(roundUp(n, wide));
-      double cost = steps / useful;
+      int64_t allRows = m > 0 ? m : rows, allColumns = n > 0 ? n : wide;
+      double cost = (wholeTiles ? costInTiles : costInParts)(
+          rows, wide, allRows, allColumns, lanes);
+      cost /= double(allRows) * double(allColumns);
       if (cost < bestCost * 0.999) {
         bestCost = cost;
         best = {rows, wide};

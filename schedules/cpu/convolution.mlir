@@ -46,7 +46,7 @@ module attributes {transform.with_named_sequence, attune.priority = 90 : i64} {
       %element_bytes: !transform.param<i64> {transform.readonly, attune.bind = "element_bytes"},
       %vector_bytes: !transform.param<i64> {transform.readonly, attune.bind = "vector_bytes"},
       %vector_registers: !transform.param<i64> {transform.readonly, attune.bind = "vector_registers"}) {
-    %mt, %nt = transform.attune.register_tile %m, %n, %element_bytes, %vector_bytes, %vector_registers
+    %mt, %nt = transform.attune.register_tile %m, %n, %element_bytes, %vector_bytes, %vector_registers {whole_tiles}
         : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> (!transform.param<i64>, !transform.param<i64>)
     transform.annotate %func "attune.default.m_tile" = %mt : !transform.any_op, !transform.param<i64>
     transform.annotate %func "attune.default.n_tile" = %nt : !transform.any_op, !transform.param<i64>

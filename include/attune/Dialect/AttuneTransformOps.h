@@ -22,12 +22,14 @@
 
 namespace attune {
 
-/// A register tile for an m by n result (-1: unknown), in elements.
+/// A register tile for an m by n result (-1: unknown), in elements. With
+/// `wholeTiles` a rest costs as much as a tile.
 struct RegisterTile {
   int64_t m, n;
 };
 RegisterTile chooseRegisterTile(int64_t m, int64_t n, int64_t elementBytes,
-                                int64_t vectorBytes, int64_t vectorRegisters);
+                                int64_t vectorBytes, int64_t vectorRegisters,
+                                bool wholeTiles);
 
 void registerTransformExtension(mlir::DialectRegistry &registry);
 

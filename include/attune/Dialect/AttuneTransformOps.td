@@ -159,7 +159,9 @@ def AttuneTransform_RegisterTileOp
   let summary = "A register tile that suits the sizes and the target";
   let description = [{
     The m by n tile that keeps accumulators, one row of n and one broadcast in the
-    target's registers, and wastes least of them and of the sizes.
+    target's registers, and wastes least of them and of the sizes. With
+    `whole_tiles` a rest costs as much as a tile: in a convolution it goes through
+    the window again.
 
     ```mlir
     %mt, %nt = transform.attune.register_tile %m, %n, %element_bytes,
@@ -170,7 +172,8 @@ def AttuneTransform_RegisterTileOp
                        TransformParamTypeInterface:$n,
                        TransformParamTypeInterface:$element_bytes,
                        TransformParamTypeInterface:$vector_bytes,
-                       TransformParamTypeInterface:$vector_registers);
+                       TransformParamTypeInterface:$vector_registers,
+                       UnitAttr:$whole_tiles);
   let results = (outs TransformParamTypeInterface:$m_tile,
                       TransformParamTypeInterface:$n_tile);
   let assemblyFormat = [{
