@@ -72,6 +72,17 @@ static std::string lastLine(StringRef text) {
 Error WorkerProcess::start() {
   if (process && !process->getEnd())
     return Error::success();
+  // A SIGKILL comes from outside (a full memory, a person): an accident.
+  for (int attempt = 1;; ++attempt) {
+    bool wasKilled = false;
+    Error error = startOnce(wasKilled);
+    if (!error || !wasKilled || attempt == 3)
+      return error;
+    llvm::consumeError(std::move(error));
+  }
+}
+
+Error WorkerProcess::startOnce(bool &wasKilled) {
   stop();
   Expected<TemporaryFolder> newFolder = TemporaryFolder::create();
   if (!newFolder)
@@ -107,6 +118,7 @@ Error WorkerProcess::start() {
     what = hello ? "did not say hello" : llvm::toString(hello.takeError());
   } else if (event == Subprocess::Event::Ended) {
     what = process->getEnd()->describe();
+    wasKilled = process->getEnd()->signal == SIGKILL;
     if (std::string said = lastLine(process->takeOutput()); !said.empty())
       what += ": " + said;
   } else {

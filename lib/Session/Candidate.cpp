@@ -22,7 +22,7 @@ namespace attune::session {
 /// Trying again is cheap unless it means to wait for a limit once more.
 static bool isWorthAnother(int attempt, Outcome outcome, const Limits &limits) {
   if (outcome == Outcome::RunTimeout)
-    return attempt < 2 && limits.wallSeconds <= 60;
+    return attempt < 4 && limits.wallSeconds <= 60;
   return outcome != Outcome::Ok && attempt < 5;
 }
 

@@ -263,13 +263,15 @@ static void chooseDispatches(State &state, double programSeconds) {
   HotOptions options;
   options.coverage = state.options.coverage;
   std::vector<DispatchFacts> facts = factsOf(state);
+  MachinePeaks peaks = state.options.peaks;
+  if (!arePlausible(peaks, facts, rows))
+    peaks = {}; // measured while the machine was busy
   for (HotDispatch &hot :
-       chooseHot(facts, rows, programSeconds, state.options.peaks, options)) {
+       chooseHot(facts, rows, programSeconds, peaks, options)) {
     DispatchState &dispatch = state.dispatches[hot.number];
     dispatch.chosen = hot.chosen;
     dispatch.gainSeconds = hot.gainSeconds;
-    dispatch.rooflineSeconds =
-        rooflineSeconds(facts[hot.number], state.options.peaks);
+    dispatch.rooflineSeconds = rooflineSeconds(facts[hot.number], peaks);
     dispatch.selection = std::move(hot.reason);
     if (!dispatch.chosen)
       dispatch.reason = dispatch.selection;

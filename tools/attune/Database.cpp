@@ -7,8 +7,12 @@
 #include "Commands.h"
 
 #include "attune/Database/Commands.h"
+#include "attune/Support/Error.h"
 
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <ctime>
 
 namespace attune::cli {
 namespace {
@@ -16,7 +20,8 @@ namespace {
 struct DatabaseFlags {
   std::string file, from;
   std::vector<std::string> others;
-  bool json = false;
+  std::string before;
+  bool outdated = false, json = false;
 
   db::Format format() const {
     return json ? db::Format::Json : db::Format::Text;
@@ -36,6 +41,38 @@ CLI::App *add(CLI::App &parent, Action &chosen, const char *name,
     chosen = [flags, operation] { return operation(*flags); };
   });
   return command;
+}
+
+/// `30d`, `12h`, `90m`, `30s` before now, in seconds since 1970.
+llvm::Expected<double> parseAge(llvm::StringRef text) {
+  double seconds = 0;
+  llvm::StringRef number = text.drop_back(text.empty() ? 0 : 1);
+  double unit = llvm::StringSwitch<double>(text.take_back(1))
+                    .Case("d", 86400)
+                    .Case("h", 3600)
+                    .Case("m", 60)
+                    .Case("s", 1)
+                    .Default(0);
+  if (!unit || number.getAsDouble(seconds) || !std::isfinite(seconds) ||
+      seconds < 0)
+    return makeError("--before={0}: an age like 30d, 12h or 90m is needed",
+                     text);
+  return static_cast<double>(std::time(nullptr)) - seconds * unit;
+}
+
+llvm::Error prune(const DatabaseFlags &flags) {
+  PruneOptions options;
+  if (!flags.before.empty()) {
+    auto before = parseAge(flags.before);
+    if (!before)
+      return before.takeError();
+    options.before = *before;
+  }
+  if (flags.outdated)
+    options.keepOnly = currentVersions();
+  if (!options.before && !options.keepOnly)
+    return makeError("say what to remove: --before=30d, --outdated, or both");
+  return db::prune(flags.file, options, flags.format(), llvm::outs());
 }
 
 } // namespace
@@ -73,6 +110,11 @@ void addDatabase(CLI::App &app, Action &chosen) {
       })
       ->add_option("OTHERS", flags->others, "databases to add")
       ->required();
+  auto *pruning = add(*command, chosen, "prune", "remove trials", flags, prune);
+  pruning->add_option("--before", flags->before,
+                      "those older than this: 30d, 12h, 90m");
+  pruning->add_flag("--outdated", flags->outdated,
+                    "those of another version of Attune or of the compiler");
 }
 
 } // namespace attune::cli

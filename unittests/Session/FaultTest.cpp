@@ -170,7 +170,7 @@ TEST_F(FaultTest, AccidentsDoNotChangeTheWinners) {
   SessionReport calm = mustTune();
   ASSERT_EQ(calm.dispatches.size(), 20u);
 
-  for (uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8}) {
+  for (uint64_t seed : {1, 2, 3, 4}) {
     database = cantFail(Database::inMemory());
     world.clock = FakeClock();
     world.accident = accidents(seed);

@@ -75,6 +75,7 @@ public:
 
   /// Starts the process now rather than at the first call.
   llvm::Error start();
+  llvm::Error startOnce(bool &wasKilled);
   /// Ends the process (and its folder) now; the next call starts a new one.
   void stop();
   /// From another thread: a call that runs, and later ones, end with an error.
