@@ -42,11 +42,23 @@ static std::string describe(const HotDispatch &hot, const ProfileRow &row,
   return text;
 }
 
+bool attune::arePlausible(const MachinePeaks &peaks,
+                          llvm::ArrayRef<DispatchFacts> facts,
+                          llvm::ArrayRef<ProfileRow> rows) {
+  for (auto [fact, row] : llvm::zip_equal(facts, rows))
+    if (row.calls > 0 &&
+        row.secondsPerCall() < 0.9 * rooflineSeconds(fact, peaks))
+      return false;
+  return true;
+}
+
 std::vector<HotDispatch> attune::chooseHot(llvm::ArrayRef<DispatchFacts> facts,
                                            llvm::ArrayRef<ProfileRow> rows,
                                            double totalSeconds,
-                                           const MachinePeaks &peaks,
+                                           const MachinePeaks &given,
                                            const HotOptions &options) {
+  const MachinePeaks peaks =
+      arePlausible(given, facts, rows) ? given : MachinePeaks();
   std::vector<HotDispatch> all;
   double inDispatches = 0;
   for (size_t i = 0; i < facts.size(); ++i) {

@@ -10,31 +10,26 @@
 #include "attune/Profile/Hot.h"
 #include "attune/Support/Clock.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include <atomic>
 #include <thread>
 
 using namespace attune;
 
-// The program runs on any machine, and measures what this one has.
-#if defined(__x86_64__)
-#define ATTUNE_CLONES                                                          \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define ATTUNE_CLONES __attribute__((noinline))
-#endif
-
 namespace {
 
-using Vector = float __attribute__((vector_size(64)));
-
 /// Enough independent sums for the latency of a multiply-add, few enough for
-/// the registers of every target.
+/// sixteen registers.
 constexpr int sums = 12;
-constexpr int stepsPerCall = 2000;
+constexpr int stepsPerCall = 1000;
 
-ATTUNE_CLONES float multiplyAdd(float seed) {
+/// Multiply-adds of vectors of `bytes` bytes, nothing else.
+template <int bytes>
+__attribute__((always_inline)) inline float multiplyAdd(float seed) {
 #pragma clang fp contract(fast)
+  using Vector = float __attribute__((vector_size(bytes)));
   Vector a[sums], x = Vector{} + seed, y = Vector{} + 0.5f;
+#pragma clang loop unroll(full)
   for (int i = 0; i < sums; ++i)
     a[i] = x + static_cast<float>(i);
   for (int step = 0; step < stepsPerCall; ++step)
@@ -42,12 +37,18 @@ ATTUNE_CLONES float multiplyAdd(float seed) {
     for (int i = 0; i < sums; ++i)
       a[i] = a[i] * y + x;
   Vector sum = {};
+#pragma clang loop unroll(full)
   for (int i = 0; i < sums; ++i)
     sum += a[i];
   return sum[0];
 }
 
-ATTUNE_CLONES float readAll(const Vector *data, size_t count) {
+template <int bytes>
+__attribute__((always_inline)) inline float readAll(const char *from,
+                                                    size_t size) {
+  using Vector = float __attribute__((vector_size(bytes)));
+  const auto *data = reinterpret_cast<const Vector *>(from);
+  size_t count = size / bytes;
   Vector a = {}, b = {}, c = {}, d = {};
   for (size_t i = 0; i + 4 <= count; i += 4) {
     a += data[i];
@@ -58,12 +59,43 @@ ATTUNE_CLONES float readAll(const Vector *data, size_t count) {
   return (a + b + c + d)[0];
 }
 
-/// Calls a second of `work` by all threads together: the best of several
-/// stretches, since what disturbs can only take.
+/// The two for one kind of processor.
+struct Kernels {
+  int vectorBytes;
+  float (*multiplyAdd)(float seed);
+  float (*readAll)(const char *from, size_t size);
+};
+
+// The program runs on any machine, and measures what this one has.
+#define ATTUNE_KERNELS(NAME, BYTES, ...)                                       \
+  __VA_ARGS__ float multiplyAdd##NAME(float seed) {                            \
+    return multiplyAdd<BYTES>(seed);                                           \
+  }                                                                            \
+  __VA_ARGS__ float readAll##NAME(const char *from, size_t size) {             \
+    return readAll<BYTES>(from, size);                                         \
+  }
+ATTUNE_KERNELS(Plain, 16)
+#if defined(__x86_64__)
+ATTUNE_KERNELS(V3, 32, __attribute__((target("arch=x86-64-v3"))))
+ATTUNE_KERNELS(V4, 64, __attribute__((target("arch=x86-64-v4"))))
+#endif
+
+Kernels chooseKernels() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("x86-64-v4"))
+    return {64, multiplyAddV4, readAllV4};
+  if (__builtin_cpu_supports("x86-64-v3"))
+    return {32, multiplyAddV3, readAllV3};
+#endif
+  return {16, multiplyAddPlain, readAllPlain};
+}
+
+/// Calls a second of `work` by all threads together: of each the best of many
+/// short stretches, since what disturbs can only take.
 template <typename Work>
 double callsPerSecond(int threads, double seconds, Work work) {
   SystemClock clock;
-  constexpr int stretches = 4;
+  constexpr int stretches = 40;
   std::vector<std::vector<double>> rates(threads,
                                          std::vector<double>(stretches));
   auto run = [&](int thread) {
@@ -101,16 +133,21 @@ MachinePeaks attune::measurePeaks(int threads, double seconds) {
   constexpr size_t sizes[] = {16 * kibi, 256 * kibi, 4096 * kibi, 32768 * kibi};
   double part = seconds / (std::size(sizes) + 1);
   MachinePeaks peaks;
-  double calls = callsPerSecond(
-      threads, part, [](int thread) { sink = multiplyAdd(1.0f + thread); });
+  Kernels kernels = chooseKernels();
+  double calls = callsPerSecond(threads, part, [&](int thread) {
+    sink = kernels.multiplyAdd(1.0f + thread);
+  });
   peaks.operationsPerSecond =
-      calls * stepsPerCall * sums * 2 * static_cast<double>(sizeof(Vector) / 4);
-  std::vector<std::vector<Vector>> blocks(
-      threads, std::vector<Vector>(sizes[std::size(sizes) - 1] / sizeof(Vector),
-                                   Vector{} + 1.0f));
+      calls * stepsPerCall * sums * 2 * kernels.vectorBytes / 4;
+  struct alignas(64) Line {
+    float values[16] = {};
+  };
+  std::vector<std::vector<Line>> blocks(
+      threads, std::vector<Line>(sizes[std::size(sizes) - 1] / sizeof(Line)));
   for (size_t size : sizes) {
     calls = callsPerSecond(threads, part, [&](int thread) {
-      sink = readAll(blocks[thread].data(), size / sizeof(Vector));
+      sink = kernels.readAll(
+          reinterpret_cast<const char *>(blocks[thread].data()), size);
     });
     peaks.levels.push_back({static_cast<double>(size) * threads, calls * size});
   }

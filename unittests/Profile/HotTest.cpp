@@ -82,12 +82,24 @@ TEST(Hot, WhatIsNotCalledOrTooSmallIsLeftOut) {
   EXPECT_EQ(hot[2].reason, "not called with these inputs");
 }
 
-TEST(Hot, ARunFasterThanItsRooflineCannotGain) {
+TEST(Hot, AtItsRooflineThereIsNothingToGain) {
   DispatchFacts facts[] = {fact(1e9, 0)};
-  ProfileRow rows[] = {row(1, 0.5)};
-  auto hot = chooseHot(facts, rows, 0.5, peaks);
+  ProfileRow rows[] = {row(1, 0.95)};
+  auto hot = chooseHot(facts, rows, 0.95, peaks);
   EXPECT_EQ(hot[0].gainSeconds, 0);
+  EXPECT_FALSE(hot[0].chosen);
   EXPECT_THAT(hot[0].reason, HasSubstr("1.0 times its roofline"));
+}
+
+TEST(Hot, PeaksThatADispatchRefutesDoNotCount) {
+  DispatchFacts facts[] = {fact(1e9, 0), fact(1e9, 0)};
+  ProfileRow rows[] = {row(1, 0.5), row(1, 1)};
+  EXPECT_FALSE(arePlausible(peaks, facts, rows));
+  auto hot = chooseHot(facts, rows, 1.5, peaks);
+  for (const HotDispatch &each : hot) {
+    EXPECT_TRUE(each.chosen);
+    EXPECT_EQ(each.reason.find("roofline"), std::string::npos);
+  }
 }
 
 TEST(Peaks, AreMeasured) {

@@ -36,6 +36,11 @@ MachinePeaks measurePeaks(int threads, double seconds = 0.2);
 /// The least time one call can take: 0 when nothing is known of it.
 double rooflineSeconds(const DispatchFacts &facts, const MachinePeaks &peaks);
 
+/// False when a dispatch is faster than these peaks allow.
+bool arePlausible(const MachinePeaks &peaks,
+                  llvm::ArrayRef<DispatchFacts> facts,
+                  llvm::ArrayRef<ProfileRow> rows);
+
 struct HotOptions {
   /// Dispatches are chosen, those with the greatest possible gain first, until
   /// so much of the dispatches' time is covered.
@@ -56,8 +61,9 @@ struct HotDispatch {
 };
 
 /// Decides about each dispatch; those with the greatest possible gain first.
-/// `rows` are matchProfile's: one a fact. `totalSeconds` is the program's time,
-/// dispatches or not.
+/// When a dispatch is much faster than it can be, the peaks are wrong (measured
+/// on a busy machine, say) and do not count. `rows` are matchProfile's: one a
+/// fact. `totalSeconds` is the program's time, dispatches or not.
 std::vector<HotDispatch> chooseHot(llvm::ArrayRef<DispatchFacts> facts,
                                    llvm::ArrayRef<ProfileRow> rows,
                                    double totalSeconds,

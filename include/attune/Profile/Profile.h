@@ -78,8 +78,9 @@ struct WeightedProfile {
 };
 
 /// What a mix of runs takes: each profile counts as `weight` runs of every
-/// entry, however often these were run (where that is known). Dispatches are the same when their
-/// fingerprints are, or their names where there are none. Events are dropped.
+/// entry, however often these were run (where that is known). Dispatches are
+/// the same when their fingerprints are, or their names where there are none.
+/// Events are dropped.
 Profile mergeProfiles(llvm::ArrayRef<WeightedProfile> profiles);
 
 /// Seconds and calls of each dispatch of a program in a profile: by
