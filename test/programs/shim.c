@@ -10,6 +10,7 @@
 //   ATTUNE_SHIM_FAULT  ENOSPC, EIO: writes and fsync fail so.
 //                      EROFS: opening to write fails so.
 //                      short: every write writes half.
+//                      memory: there is none left (malloc).
 //                      clock: the date jumps years at every look.
 //   ATTUNE_SHIM_PATH   Only files whose path has this text in it.
 //   ATTUNE_SHIM_AFTER  So many writes to them work first.
@@ -120,6 +121,14 @@ static int isRefused(const char *path, int flags) {
   }
 OPEN(open)
 OPEN(open64)
+
+extern void *__libc_malloc(size_t size);
+void *malloc(size_t size) {
+  if (!isFault("memory"))
+    return __libc_malloc(size);
+  errno = ENOMEM;
+  return NULL;
+}
 
 /// Years forth and back.
 static time_t jump(void) {
