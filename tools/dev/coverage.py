@@ -70,6 +70,8 @@ def main():
     print("room         lines    run  coverage")
     under = []
     for room, lines in sorted(rooms.items()):
+        if not lines["count"]:
+            continue
         percent = 100 * lines["covered"] / lines["count"]
         if percent < arguments.least:
             under.append(room)
