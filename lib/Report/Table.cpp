@@ -82,10 +82,13 @@ static std::array<size_t, ColumnCount> chooseWidths(ArrayRef<Row> rows) {
       sum += width ? width + columnGap.size() : 0;
     return sum - columnGap.size();
   };
+  // The name says which dispatch it is, and gives way last.
+  constexpr size_t least = 12;
   while (total() > maximumWidth) {
     size_t widest = Name;
     for (size_t i = 0; i < ColumnCount; ++i)
-      if (isText(i) && widths[i] > widths[widest])
+      if (isText(i) && i != Name && widths[i] > least &&
+          (widest == Name || widths[i] > widths[widest]))
         widest = i;
     --widths[widest];
   }

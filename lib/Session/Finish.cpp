@@ -123,6 +123,22 @@ void addDispatches(const State &state, SessionReport &report) {
   }
 }
 
+std::string describeDrifts(ArrayRef<std::pair<std::string, Drift>> drifts) {
+  auto worst = max_element(drifts, [](const auto &a, const auto &b) {
+    return a.second.high / a.second.low < b.second.high / b.second.low;
+  });
+  return formatv("the machine's speed changed: the untuned {0} took {1:f2} to "
+                 "{2:f2} times what it took first{3}. Candidates are compared "
+                 "with it side by side, which evens this out",
+                 worst->first, worst->second.low, worst->second.high,
+                 drifts.size() == 1
+                     ? ""
+                     : formatv(", and {0} others changed by more than a "
+                               "quarter",
+                               drifts.size() - 1)
+                           .str());
+}
+
 SessionReport describeSession(const State &state) {
   const SessionOptions &options = state.options;
   SessionReport report;
@@ -141,6 +157,8 @@ SessionReport describeSession(const State &state) {
   report.notes = state.parts.backend.notes();
   append_range(report.notes, describeReuse(state));
   report.warnings = state.warnings;
+  if (!state.drifts.empty())
+    report.warnings.push_back(describeDrifts(state.drifts));
   return report;
 }
 
@@ -241,6 +259,11 @@ Expected<SessionReport> measureTuned(State &state, const Tuned &tuned,
     auto entry = compareRun(state, run, tuned.library, seconds);
     if (!entry)
       return entry.takeError();
+    // Nothing was found, nothing was changed: there is nothing to compare.
+    if (tuned.spec.entries.empty()) {
+      entry->speedup = {1, 1, 1};
+      entry->tunedSeconds = entry->baselineSeconds;
+    }
     report.entries.push_back(std::move(*entry));
   }
   report.program = combine(report.entries);

@@ -70,6 +70,8 @@ struct State {
   std::vector<Configuration> earlierWinners;
   std::string stopReason;
   std::vector<std::string> warnings;
+  /// Dispatches whose untuned times changed while they were tuned.
+  std::vector<std::pair<std::string, Drift>> drifts;
 
   double elapsed() const {
     return parts.clock.now() - startedAt + replayedSeconds;

@@ -436,7 +436,7 @@ private:
 
   /// The best few again, in fresh processes, until the difference is certain.
   Error chooseWinner() {
-    warnOfDrift();
+    noteDrift();
     llvm::stable_sort(finalists, [](const Finalist &a, const Finalist &b) {
       return a.ratio < b.ratio;
     });
@@ -528,16 +528,11 @@ private:
     return Error::success();
   }
 
-  void warnOfDrift() {
+  void noteDrift() {
     Drift drift = baselineDrift(baselineTimes);
     if (drift.high < 1.25 * drift.low)
       return;
-    state.warnings.push_back(
-        formatv("{0}: the machine's speed changed while it was tuned: the "
-                "untuned dispatch took {1:f2} to {2:f2} times what it took "
-                "first, {3:f2} times at the end. Candidates are compared with "
-                "it side by side, which evens this out",
-                dispatch.dispatch->name, drift.low, drift.high, drift.last));
+    state.drifts.push_back({dispatch.dispatch->name, drift});
   }
 
   /// Failures next to the best, among others that work: of a killed process, a
