@@ -1,0 +1,227 @@
+# Part of Attune, under the Apache License v2.0 with LLVM Exceptions; see LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The Python package, end to end."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import attune
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+ADD = """
+func.func @add(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %r = linalg.add ins(%x, %y : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+"""
+
+DYNAMIC = """
+func.func @twice(%x: tensor<?x8xi64>) -> (tensor<?x8xi64>, tensor<8xf64>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x8xi64>
+  %e = tensor.empty(%n) : tensor<?x8xi64>
+  %r = linalg.add ins(%x, %x : tensor<?x8xi64>, tensor<?x8xi64>) outs(%e : tensor<?x8xi64>) -> tensor<?x8xi64>
+  %one = arith.constant dense<1.0> : tensor<8xf64>
+  return %r, %one : tensor<?x8xi64>, tensor<8xf64>
+}
+"""
+
+SPACE = json.dumps({"knobs": [{"name": "tile", "pow2": [1, 64]}, {"name": "pack", "values": [False, True]},
+                              {"name": "order", "permutation": 2}, {"name": "where", "values": ["l1", "l2"]}],
+                    "constraints": ["tile > 1 or pack"]})
+
+COMMANDS = {"knobs": [{"name": "size", "values": [8, 2, 1]}],
+            "run": ["sh", "-c", "test {size} != 2 || exit 1; echo time 0.00{size}"],
+            "metric": {"regex": "time (?<seconds>.*)"}}
+
+
+class CompileTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.add = attune.compile(ADD, threads=1)
+        cls.x = np.arange(32, dtype=np.float32).reshape(4, 8)
+
+    def test_results_are_those_of_numpy(self):
+        y = np.ones((4, 8), np.float32)
+        result = self.add(self.x, y)
+        np.testing.assert_array_equal(result, self.x + y)
+        self.assertEqual((self.add.name, self.add.inputs, self.add.outputs),
+                         ("add", ["4x8xf32", "4x8xf32"], ["4x8xf32"]))
+
+    def test_results_are_not_shared(self):
+        first = self.add(self.x, self.x)
+        self.add(self.x * 0, self.x * 0)
+        np.testing.assert_array_equal(first, 2 * self.x)
+
+    def test_strided_and_read_only_inputs(self):
+        wide = np.arange(128, dtype=np.float32).reshape(8, 16)
+        transposed = np.asfortranarray(self.x)
+        transposed.flags.writeable = False
+        np.testing.assert_array_equal(self.add(wide[::2, ::-2], transposed), wide[::2, ::-2] + self.x)
+
+    def test_open_sizes_and_several_results(self):
+        twice = attune.compile(DYNAMIC, threads=1)
+        for n in (1, 5):
+            x = np.arange(n * 8).reshape(n, 8)
+            result, ones = twice(x)
+            np.testing.assert_array_equal(result, 2 * x)
+            np.testing.assert_array_equal(ones, np.ones(8))
+            self.assertEqual(ones.dtype, np.float64)
+
+    def test_wrong_arguments_say_what_and_where(self):
+        for kind, message, arguments in (
+                (TypeError, "add: takes 2 arrays, not 1", [self.x]),
+                (TypeError, "add: input 1 is 4x8xf32, that is float32; the array is float64", [self.x, self.x * 1.0e0 + np.float64(0) * np.ones((4, 8))]),
+                (ValueError, r"add: input 0 is 4x8xf32; the array has the shape \(8, 4\)", [self.x.T, self.x]),
+                (TypeError, "add: input 1 is a list, not a numpy array", [self.x, [1.0]]),
+                (TypeError, "the array is >f4", [self.x.astype(">f4"), self.x])):
+            with self.subTest(message), self.assertRaisesRegex(kind, message):
+                self.add(*arguments)
+
+    def test_threads_may_share_a_function(self):
+        wrong = []
+
+        def work(value):
+            for _ in range(200):
+                if not (self.add(self.x * 0, self.x * 0 + value) == value).all():
+                    wrong.append(value)
+
+        threads = [threading.Thread(target=work, args=(value,)) for value in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_errors_have_the_text_of_the_command_line(self):
+        for program, message in ((ADD.replace("linalg.add", "linalg.ad"), "program:4"),
+                                 (ADD.replace("linalg.add", "nodialect.add"), "nodialect"),
+                                 ("missing.mlir", "missing.mlir: "), ("", "empty|No such file")):
+            with self.subTest(message), self.assertRaisesRegex(attune.Error, message):
+                attune.compile(program)
+        with self.assertRaisesRegex(attune.Error, "no entry function 'mul'; there are: add"):
+            attune.compile(ADD, entry="mul")
+
+    def test_dispatches(self):
+        rows = attune.Program(ROOT / "examples" / "mlp.mlir").dispatches()
+        self.assertEqual([row.root_op for row in rows], ["contraction"] * 3)
+        self.assertEqual(rows[0].inputs, ("64x256xf32", "256x256xf32", "256xf32"))
+
+
+class SpaceTest(unittest.TestCase):
+    def setUp(self):
+        self.space = attune.Space.parse(SPACE)
+
+    def test_members(self):
+        space = self.space
+        self.assertEqual((space.count(), len(space)), (52, 52))
+        for index in (0, 17, 51):
+            self.assertEqual(space.index_of(space[index]), index)
+        self.assertEqual(space[-1], space[51])
+        self.assertIn({"order": [1, 0], "where": "l1", "tile": 4, "pack": False}, space)
+        self.assertNotIn({"order": [1, 0], "where": "l1", "tile": 1, "pack": False}, space)
+        self.assertEqual(space.nearest({"tile": 5, "pack": False, "order": [0, 1], "where": "l2"})["tile"], 4)
+        self.assertTrue(all(c in space for c in space.sample(20, seed=3)))
+        with self.assertRaises(IndexError):
+            space[52]
+
+    def test_errors(self):
+        with self.assertRaisesRegex(attune.Error, "mine: not JSON"):
+            attune.Space.parse("{", "mine")
+        with self.assertRaisesRegex(attune.Error, "not in the space"):
+            self.space.neighbours({"tile": 3})
+
+    def test_ask_and_tell_finds_the_best(self):
+        for name in ("auto", "random", "exhaustive"):
+            with self.subTest(name):
+                search = attune.Search(self.space, name, seed=1)
+                asked = 0
+                while configurations := search.ask(4):
+                    for configuration in configurations:
+                        asked += 1
+                        if configuration["where"] == "l2":
+                            search.tell(configuration, outcome="crash")
+                        else:
+                            search.tell(configuration, 1 + abs(configuration["tile"] - 16) + configuration["pack"])
+                self.assertEqual(asked, 52)
+                self.assertEqual((search.best["tile"], search.best["pack"]), (16, False))
+                self.assertTrue(search.stop_reason)
+
+    def test_what_cannot_be_told(self):
+        search = attune.Search(self.space)
+        with self.assertRaisesRegex(attune.Error, "not in the space"):
+            search.tell({"tile": 1}, 1.0)
+        (configuration,) = search.ask()
+        with self.assertRaisesRegex(attune.Error, "finite and positive"):
+            search.tell(configuration, float("nan"))
+        with self.assertRaisesRegex(attune.Error, "'odd' is no outcome"):
+            search.tell(configuration, outcome="odd")
+        with self.assertRaisesRegex(attune.Error, "auto"):
+            attune.Search(self.space, "nonsense")
+
+
+class TuneTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, commands):
+        path = self.folder / "commands.json"
+        path.write_text(json.dumps(commands))
+        return path
+
+    def test_commands(self):
+        events = []
+        tuned = attune.tune(self.write(COMMANDS), budget=3, on_trial=events.append)
+        self.assertAlmostEqual(tuned.speedup, 8)
+        self.assertEqual(json.loads(tuned.spec.read_text())["values"], {"size": 1})
+        searched = [event["outcome"] for event in events if event["phase"] == "search"]
+        self.assertEqual(sorted(searched), ["crash", "ok", "ok"])
+
+    def test_a_program(self):
+        tuned = attune.tune(ADD, budget=2, threads=1)
+        x = np.ones((4, 8), np.float32)
+        np.testing.assert_array_equal(tuned.compile()(x, x), x + x)
+        self.assertGreater(tuned.speedup, 0)
+
+    def test_what_a_callback_raises_ends_it(self):
+        def stop(event):
+            raise LookupError("enough")
+        with self.assertRaisesRegex(LookupError, "enough"):
+            attune.tune(self.write(COMMANDS), budget=3, on_trial=stop)
+
+    def test_errors(self):
+        with self.assertRaisesRegex(attune.Error, "there is no knob 'seize'"):
+            attune.tune(self.write(COMMANDS | {"run": ["sh", "{seize}"]}))
+        with self.assertRaisesRegex(attune.Error, "budget"):
+            attune.tune(ADD, budget="soon")
+
+    def test_ctrl_c_ends_it_early(self):
+        slow = COMMANDS | {"run": ["sh", "-c", "sleep 0.2; echo time 0.00{size}"]}
+        script = ("import attune, sys\n"
+                  f"try: attune.tune({str(self.write(slow))!r}, budget='10m', output={str(self.folder / 'out')!r}, "
+                  "on_trial=lambda e: print('trial', flush=True))\n"
+                  "except KeyboardInterrupt: print('interrupted')\n")
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True,
+                                   env=os.environ, start_new_session=True)
+        self.assertEqual(process.stdout.readline(), "trial\n")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+        self.assertTrue(out.endswith("interrupted\n"), out)
+        self.assertTrue((self.folder / "out" / "spec.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
