@@ -7,6 +7,7 @@
 #include "attune/Dialect/Transforms.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -68,8 +69,16 @@ LogicalResult attune::tileReduction(RewriterBase &rewriter, linalg::LinalgOp op,
   rewriter.setInsertionPoint(op);
   auto tiled = scf::tileUsingSCF(
       rewriter, cast<TilingInterface>(op.getOperation()), options);
-  if (succeeded(tiled))
-    rewriter.replaceOp(op, tiled->replacements);
+  if (failed(tiled))
+    return success();
+  // Upstream offsets the indices of other tilings, not of this one.
+  SmallVector<OpFoldResult> offsets(op.getNumLoops());
+  offsets[*k] = *tiled->loops.front().getSingleInductionVar();
+  for (Operation *part : tiled->tiledOps)
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(part);
+        linalgOp && linalgOp.getNumLoops() == offsets.size())
+      linalg::offsetIndices(rewriter, linalgOp, offsets);
+  rewriter.replaceOp(op, tiled->replacements);
   return success();
 }
 

@@ -123,8 +123,12 @@ def as_pairs(array):
     return array.view(np.float32).reshape(*array.shape, 2) if array.dtype == np.complex64 else array
 
 
-def ops(folder):
-    for model in sorted((DATA / "ops").glob("*.mlir")):
+def tricky(folder):
+    yield from ops(folder, "tricky")
+
+
+def ops(folder, name="ops"):
+    for model in sorted((DATA / name).glob("*.mlir")):
         text = model.read_text()
         entry = read_entries(text)[0]
         inputs = random_inputs(entry, below=3)
@@ -238,4 +242,4 @@ def models(folder):
         yield from with_weights(model, folder)
 
 
-SUITES = {"cases": cases, "ops": ops, "examples": examples, "models": models}
+SUITES = {"cases": cases, "ops": ops, "tricky": tricky, "examples": examples, "models": models}
