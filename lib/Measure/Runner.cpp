@@ -7,7 +7,7 @@
 #include "attune/Measure/Runner.h"
 
 #include "Call.h"
-#include "Recording.h"
+#include "DispatchRecording.h"
 #include "attune/Support/Error.h"
 #include <cerrno>
 #include <cstring>
@@ -395,7 +395,7 @@ static Expected<std::vector<Tensor>> runRepeatedly(Library &library, Call &call,
                                                    RunResult &result) {
   std::vector<Tensor> outputs;
   unsigned repetitions = std::max(1u, job.repetitions);
-  std::optional<Recording> recording;
+  std::optional<DispatchRecording> recording;
   library.setChecked(job.checked);
   while (result.seconds.size() < repetitions) {
     if (job.hooks && !recording &&

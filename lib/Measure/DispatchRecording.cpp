@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Recording.h"
+#include "DispatchRecording.h"
 
 #include "attune/Measure/Statistics.h"
 #include "attune/Support/Error.h"
@@ -21,7 +21,7 @@ static constexpr int64_t maximumCapacity = int64_t(1) << 26;
 static constexpr size_t maximumKept = 100'000;
 static constexpr unsigned repetitionsKept = 4096;
 
-Recording::Recording(Library &library, const RunJob &job)
+DispatchRecording::DispatchRecording(Library &library, const RunJob &job)
     : library(library), job(job) {
   size_t count = library.getSignature().dispatches.size();
   seconds.resize(count);
@@ -29,9 +29,9 @@ Recording::Recording(Library &library, const RunJob &job)
   counters.resize(job.counters ? count * ATTUNE_MAX_COUNTERS : 0);
 }
 
-Recording::~Recording() { library.setHooks(nullptr); }
+DispatchRecording::~DispatchRecording() { library.setHooks(nullptr); }
 
-Error Recording::start() {
+Error DispatchRecording::start() {
   library.setHooks(nullptr);
   recorder.reset();
   auto created = library.createRecorder(
@@ -44,12 +44,12 @@ Error Recording::start() {
   return Error::success();
 }
 
-void Recording::keep(const AttuneEvent &event) {
+void DispatchRecording::keep(const AttuneEvent &event) {
   if (!job.events.empty() && kept.size() < maximumKept)
     kept.push_back(event);
 }
 
-void Recording::add(const AttuneEvent &event) {
+void DispatchRecording::add(const AttuneEvent &event) {
   if (event.dispatch < 0 ||
       static_cast<size_t>(event.dispatch) >= seconds.size())
     return;
@@ -60,7 +60,7 @@ void Recording::add(const AttuneEvent &event) {
   keep(event);
 }
 
-Expected<bool> Recording::endRepetition(double begin, double end) {
+Expected<bool> DispatchRecording::endRepetition(double begin, double end) {
   int64_t lost = 0;
   std::vector<AttuneEvent> events = recorder->take(lost);
   if (lost) {
@@ -102,7 +102,7 @@ static std::string printEvents(llvm::ArrayRef<AttuneEvent> events,
   return text;
 }
 
-Error Recording::finish(RunResult &result) {
+Error DispatchRecording::finish(RunResult &result) {
   library.setHooks(nullptr);
   for (std::vector<double> *values : {&calls, &counters})
     for (double &value : *values)

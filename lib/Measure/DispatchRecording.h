@@ -7,8 +7,8 @@
 // What the library's recorder has of each dispatch, added up over repetitions.
 // Internal to the room.
 
-#ifndef ATTUNE_LIB_MEASURE_RECORDING_H
-#define ATTUNE_LIB_MEASURE_RECORDING_H
+#ifndef ATTUNE_LIB_MEASURE_DISPATCHRECORDING_H
+#define ATTUNE_LIB_MEASURE_DISPATCHRECORDING_H
 
 #include "attune/Measure/Jobs.h"
 #include "attune/Measure/Library.h"
@@ -16,10 +16,10 @@
 
 namespace attune {
 
-class Recording {
+class DispatchRecording {
 public:
-  Recording(Library &library, const RunJob &job);
-  ~Recording();
+  DispatchRecording(Library &library, const RunJob &job);
+  ~DispatchRecording();
 
   /// From here on dispatches are recorded.
   llvm::Error start();
@@ -53,4 +53,4 @@ private:
 
 } // namespace attune
 
-#endif // ATTUNE_LIB_MEASURE_RECORDING_H
+#endif // ATTUNE_LIB_MEASURE_DISPATCHRECORDING_H
