@@ -4,61 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "attune/Space/Space.h"
+#include "SpaceImpl.h"
 
-#include "Diagram.h"
 #include "attune/Support/Error.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
-#include <limits>
 
 using namespace attune;
-
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// Changing one knob more is worse than doubling another five times.
-constexpr double costOfChange = 5;
-
-/// A group whose values are all valid together with all others: one knob
-/// without constraints, or what is left after those on it alone.
-struct FreeKnob {
-  int variable;
-  uint64_t size;                                ///< Of the domain.
-  std::optional<std::vector<uint32_t>> indices; ///< Nothing: the whole domain.
-
-  uint64_t count() const { return indices ? indices->size() : size; }
-  uint64_t at(uint64_t i) const { return indices ? (*indices)[i] : i; }
-  std::optional<uint64_t> indexOf(uint64_t value) const {
-    if (!indices)
-      return value < size ? std::optional(value) : std::nullopt;
-    auto place = llvm::lower_bound(*indices, value);
-    if (place == indices->end() || *place != value)
-      return std::nullopt;
-    return place - indices->begin();
-  }
-};
-
-} // namespace
-
-struct Space::Impl {
-  std::string schedule;
-  std::vector<Knob> knobs;
-  std::vector<Expression> constraints;
-  llvm::StringMap<size_t> numbers;
-  std::vector<std::variant<FreeKnob, Diagram>> groups;
-  bool isEmpty = false;
-  bool hasConditions = false;
-  Count total = 0; ///< Saturated at 2^64-1.
-
-  llvm::Error checkKnobs();
-  llvm::Error build();
-  double cost(size_t knob, const KnobValue *wanted, uint64_t value) const;
-  double nearest(llvm::function_ref<double(int, uint64_t)> cost,
-                 std::vector<uint64_t> &chosen) const;
-};
 
 static Count countOf(const std::variant<FreeKnob, Diagram> &group) {
   return std::visit([](const auto &g) { return Count(g.count()); }, group);
@@ -287,8 +238,13 @@ digitsOf(llvm::ArrayRef<std::variant<FreeKnob, Diagram>> groups,
 }
 
 bool Space::contains(const Configuration &configuration) const {
-  auto chosen = impl->isEmpty ? std::nullopt : encode(configuration);
-  return chosen && digitsOf(impl->groups, *chosen);
+  auto chosen = encode(configuration);
+  return chosen && contains(*chosen);
+}
+
+bool Space::contains(llvm::ArrayRef<uint64_t> values) const {
+  return !impl->isEmpty && values.size() == impl->knobs.size() &&
+         digitsOf(impl->groups, values);
 }
 
 std::optional<uint64_t>
@@ -328,6 +284,10 @@ static Count drawBelow(Count bound, std::mt19937_64 &random) {
 }
 
 Configuration Space::sample(std::mt19937_64 &random) const {
+  return decode(sampleNumbers(random));
+}
+
+std::vector<uint64_t> Space::sampleNumbers(std::mt19937_64 &random) const {
   std::vector<uint64_t> chosen(impl->knobs.size());
   for (const auto &group : impl->groups) {
     Count digit = drawBelow(countOf(group), random);
@@ -336,131 +296,7 @@ Configuration Space::sample(std::mt19937_64 &random) const {
     else
       std::get<Diagram>(group).at(digit, chosen);
   }
-  return decode(chosen);
-}
-
-//===----------------------------------------------------------------------===//
-// Near configurations
-//===----------------------------------------------------------------------===//
-
-/// What it costs to take value number `value` for `knob` where `wanted` (maybe
-/// nothing) was asked for.
-double Space::Impl::cost(size_t knob, const KnobValue *wanted,
-                         uint64_t value) const {
-  const Domain &domain = knobs[knob].domain;
-  if (!wanted || value == domain.size()) {
-    // Nothing was asked for: earlier values first, by less than any change.
-    bool agrees = !wanted && (value == domain.size() || !knobs[knob].condition);
-    return (agrees || !wanted ? 0 : costOfChange) +
-           1e-3 * double(value) / double(domain.size() + 1);
-  }
-  KnobValue actual = domain.at(value);
-  if (domain.indexOf(*wanted) == value)
-    return 0;
-  auto distance = domain.distance(*wanted, actual);
-  return costOfChange + (distance ? *distance : 0) +
-         1e-6 * double(value) / double(domain.size());
-}
-
-double Space::Impl::nearest(llvm::function_ref<double(int, uint64_t)> cost,
-                            std::vector<uint64_t> &chosen) const {
-  double total = 0;
-  for (const auto &group : groups) {
-    if (auto *diagram = std::get_if<Diagram>(&group)) {
-      total += diagram->nearest(cost, chosen);
-      continue;
-    }
-    const FreeKnob &free = std::get<FreeKnob>(group);
-    double best = infinity;
-    // A huge domain is not searched: what was wanted, or the first value.
-    uint64_t tried = std::min<uint64_t>(free.count(), 1 << 20);
-    for (uint64_t i = 0; i < tried; ++i) {
-      double c = cost(free.variable, free.at(i));
-      if (c < best) {
-        best = c;
-        chosen[free.variable] = free.at(i);
-      }
-    }
-    total += best;
-  }
-  return total;
-}
-
-Configuration Space::nearest(const Configuration &wanted) const {
-  std::vector<const KnobValue *> values;
-  for (const Knob &knob : impl->knobs)
-    values.push_back(wanted.find(knob.name));
-  std::vector<uint64_t> chosen(impl->knobs.size());
-  impl->nearest(
-      [&](int knob, uint64_t value) {
-        return impl->cost(knob, values[knob], value);
-      },
-      chosen);
-  for (const auto &group : impl->groups)
-    if (auto *free = std::get_if<FreeKnob>(&group);
-        free && !free->indices && values[free->variable])
-      if (auto index = impl->knobs[free->variable].domain.indexOf(
-              *values[free->variable]))
-        chosen[free->variable] = *index;
-  return decode(chosen);
-}
-
-std::vector<Configuration>
-Space::neighbours(const Configuration &configuration) const {
-  std::vector<Configuration> result;
-  auto chosen = encode(configuration);
-  if (!chosen || !contains(configuration))
-    return result;
-  std::vector<uint64_t> changed = *chosen;
-  llvm::StringSet<> alone; // Knobs and values that need no other to change.
-  auto add = [&](int variable, uint64_t value) {
-    changed[variable] = value;
-    alone.insert(llvm::formatv("{0} {1}", variable, value).str());
-    result.push_back(decode(changed));
-    changed[variable] = (*chosen)[variable];
-  };
-  for (const auto &group : impl->groups) {
-    if (auto *diagram = std::get_if<Diagram>(&group)) {
-      diagram->forEachNeighbour(*chosen, add);
-      continue;
-    }
-    const FreeKnob &free = std::get<FreeKnob>(group);
-    for (uint64_t i = 0; i < std::min<uint64_t>(free.count(), 4096); ++i)
-      if (free.at(i) != (*chosen)[free.variable])
-        add(free.variable, free.at(i));
-  }
-  if (!impl->hasConditions)
-    return result;
-
-  llvm::StringSet<> deciding;
-  for (const Knob &knob : impl->knobs)
-    if (knob.condition)
-      for (const std::string &name : knob.condition->getKnobs())
-        deciding.insert(name);
-  for (auto [i, knob] : llvm::enumerate(impl->knobs)) {
-    if (!deciding.contains(knob.name) || (*chosen)[i] == knob.domain.size())
-      continue;
-    for (uint64_t value = 0; value < knob.domain.size(); ++value) {
-      if (value == (*chosen)[i] ||
-          alone.contains(llvm::formatv("{0} {1}", i, value).str()))
-        continue;
-      auto cost = [&](int other, uint64_t taken) {
-        if (other == int(i))
-          return taken == value ? 0 : infinity;
-        if (taken == (*chosen)[other])
-          return 0.0;
-        const Knob &o = impl->knobs[other];
-        bool appears =
-            (*chosen)[other] == o.domain.size() || taken == o.domain.size();
-        // A knob that exists in both must keep its value.
-        return appears ? 1 + double(taken) / double(o.domain.size()) : infinity;
-      };
-      std::vector<uint64_t> moved = *chosen;
-      if (impl->nearest(cost, moved) < infinity)
-        result.push_back(decode(moved));
-    }
-  }
-  return result;
+  return chosen;
 }
 
 //===----------------------------------------------------------------------===//

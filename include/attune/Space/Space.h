@@ -86,6 +86,13 @@ public:
   encode(const Configuration &configuration) const;
   Configuration decode(llvm::ArrayRef<uint64_t> values) const;
 
+  /// The same questions for configurations as `encode` writes them: for
+  /// searchers that look at thousands.
+  bool contains(llvm::ArrayRef<uint64_t> values) const;
+  std::vector<uint64_t> sampleNumbers(std::mt19937_64 &random) const;
+  std::vector<std::vector<uint64_t>>
+  neighbours(llvm::ArrayRef<uint64_t> values) const;
+
   /// For a space of count 0: the constraints that contradict each other, as few
   /// as leave the space empty without the others.
   std::string explainEmptiness() const;
