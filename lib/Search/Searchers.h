@@ -32,11 +32,17 @@ public:
   /// Will not come from `next` any more. What is not in the space is ignored.
   void exclude(const Configuration &configuration);
   bool isGiven(const Configuration &configuration) const;
+
+  /// The same for valid configurations as Space::encode writes them.
+  void exclude(llvm::ArrayRef<uint64_t> values) { given.insert(toKey(values)); }
+  bool isGiven(llvm::ArrayRef<uint64_t> values) const {
+    return given.count(toKey(values));
+  }
+  static std::string toKey(llvm::ArrayRef<uint64_t> values);
+
   bool isExhausted() const;
 
 private:
-  static std::string toKey(llvm::ArrayRef<uint64_t> chosen);
-
   const Space &space;
   std::mt19937_64 random;
   uint64_t drawn = 0;

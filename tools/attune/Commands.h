@@ -34,6 +34,7 @@ void addSpec(CLI::App &app, Action &chosen);
 void addRecord(CLI::App &app, Action &chosen);
 void addDispatches(CLI::App &app, Action &chosen);
 void addSpace(CLI::App &app, Action &chosen);
+void addReplay(CLI::App &app, Action &chosen);
 void addDoctor(CLI::App &app, Action &chosen);
 void addDatabase(CLI::App &app, Action &chosen);
 void addWorker(CLI::App &app, Action &chosen);

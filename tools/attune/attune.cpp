@@ -89,6 +89,7 @@ int main(int argc, char **argv) {
   cli::addSpec(app, chosen);
   cli::addRecord(app, chosen);
   cli::addSpace(app, chosen);
+  cli::addReplay(app, chosen);
   cli::addDatabase(app, chosen);
   cli::addDoctor(app, chosen);
   cli::addWorker(app, chosen);

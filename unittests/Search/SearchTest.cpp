@@ -204,7 +204,7 @@ static Recording readRecording(llvm::StringRef path) {
 static double replay(const Recording &recording, llvm::StringRef name,
                      int budget) {
   std::vector<double> fractions;
-  for (uint64_t seed = 0; seed < 21; ++seed) {
+  for (uint64_t seed = 0; seed < 7; ++seed) {
     auto searcher = make(name, *recording.space, seed);
     double best = 1e300;
     for (int i = 0; i < budget; ++i) {

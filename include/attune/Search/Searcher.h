@@ -27,7 +27,9 @@ public:
   /// (earlier sessions): these are not proposed again.
   virtual void tell(const Trial &trial) = 0;
 
-  /// Why the searcher has nothing more to ask, for people; empty while it has.
+  /// Why to stop, for people; empty while there is no reason: the space is
+  /// exhausted, or nothing better is to be expected. Who asks on in the second
+  /// case is still answered.
   virtual std::string stopReason() const = 0;
 };
 
