@@ -6,9 +6,10 @@
 
 // The loop over trials of one dispatch.
 
+#include "Accidents.h"
+#include "DispatchFinal.h"
 #include "Replay.h"
 #include "State.h"
-#include "attune/Measure/Final.h"
 #include "attune/Search/Searcher.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
@@ -34,44 +35,6 @@ struct Line {
   /// To be tried before the searcher is asked.
   std::vector<Configuration> first;
 };
-
-/// A finished trial worth comparing again.
-struct Finalist {
-  Configuration configuration;
-  double ratio;
-};
-
-/// Knobs in which two configurations differ; many if the schedules do.
-size_t countDifferences(const Configuration &a, const Configuration &b) {
-  if (a.schedule != b.schedule)
-    return SIZE_MAX;
-  return count_if(a.values, [&](const auto &knob) {
-    auto other = b.find(knob.first);
-    return !other || *other != knob.second;
-  });
-}
-
-/// Of numbers, by how much of the larger they differ; of other knobs, in how
-/// many.
-double distanceBetween(const Configuration &a, const Configuration &b) {
-  if (a.schedule != b.schedule)
-    return 1e3;
-  double sum = 0;
-  for (const auto &[name, value] : a.values) {
-    auto other = b.find(name);
-    const auto *left = std::get_if<int64_t>(&value);
-    const auto *right = other ? std::get_if<int64_t>(&*other) : nullptr;
-    if (!other || *other == value)
-      sum += !other;
-    else if (left && right)
-      sum += std::abs(static_cast<double>(*left) - *right) /
-             std::max(std::abs(static_cast<double>(*left)),
-                      std::abs(static_cast<double>(*right)));
-    else
-      sum += 1;
-  }
-  return sum;
-}
 
 class DispatchTuner final : public DispatchSearch {
 public:
@@ -448,11 +411,16 @@ private:
     }
     if (finalists.size() > 3)
       finalists.resize(3);
-    for (Configuration &accident : likelyAccidents()) {
+    for (Configuration &accident : likelyAccidents(finalists, outcomes)) {
       again.push_back(std::move(accident));
       ratios.push_back(finalists.front().ratio);
     }
-    if (Error error = holdFinalOf(again, ratios))
+    DispatchFinal final({state, dispatch, replay, outcomes,
+                         [this] { return prepare(); },
+                         [this](const Trial &trial, double wallSeconds) {
+                           return record(trial, Phase::Final, wallSeconds);
+                         }});
+    if (Error error = final.hold(again, ratios))
       return error;
     int64_t total = dispatch.counts.total();
     dispatch.reason = isBroken && !total
@@ -463,203 +431,11 @@ private:
     return Error::success();
   }
 
-  /// What the final asks is answered by trials, each on disk.
-  class FinalTrials final : public FinalTimer {
-  public:
-    FinalTrials(DispatchTuner &tuner, ArrayRef<Configuration> configurations)
-        : tuner(tuner), configurations(configurations) {}
-
-    Error startRound() override {
-      tuner.isFreshWanted = true;
-      return Error::success();
-    }
-
-    Expected<std::optional<PairedTimes>>
-    time(size_t candidate, const TimingOptions &timing) override {
-      if (interruptRequested() == Interrupt::Now)
-        return std::nullopt;
-      auto trial = tuner.confirm(configurations[candidate], timing);
-      if (!trial)
-        return trial.takeError();
-      if (!*trial)
-        return std::nullopt;
-      if ((*trial)->outcome != Outcome::Ok) {
-        tuner.addExample(**trial);
-        return std::nullopt;
-      }
-      return PairedTimes{(*trial)->seconds, (*trial)->baselineSeconds, false};
-    }
-
-  private:
-    DispatchTuner &tuner;
-    ArrayRef<Configuration> configurations;
-  };
-
-  Error holdFinalOf(ArrayRef<Configuration> configurations,
-                    ArrayRef<double> ratios) {
-    FinalOptions options;
-    options.minimumGain = state.options.minimumGain;
-    options.seed = state.options.seed;
-    size_t chosen = count_if(state.dispatches, [](const DispatchState &other) {
-      return other.chosen;
-    });
-    options.maxSeconds = std::clamp(0.1 * state.options.budget.seconds /
-                                        std::max<size_t>(1, chosen),
-                                    0.5, 6.0);
-    // Whoever wants us to stop waits for this.
-    if (interruptRequested() != Interrupt::None) {
-      options.maxSeconds = 0.5;
-      options.contenders = 3;
-      options.maxConfirmations = 1;
-    }
-    FinalTrials trials(*this, configurations);
-    auto result = holdFinal(ratios, trials, options, state.parts.clock);
-    for (const auto &library : finalLibraries)
-      state.parts.backend.removeLibrary(library.second.library);
-    finalLibraries.clear();
-    if (!result)
-      return result.takeError();
-    if (!result->winner)
-      return Error::success();
-    dispatch.winner = configurations[*result->winner];
-    dispatch.speedup = result->speedup;
-    dispatch.baselineSeconds = median(result->baselineSeconds);
-    dispatch.tunedSeconds = dispatch.baselineSeconds / result->speedup.value;
-    return Error::success();
-  }
-
   void noteDrift() {
     Drift drift = baselineDrift(baselineTimes);
     if (drift.high < 1.25 * drift.low)
       return;
     state.drifts.push_back({dispatch.dispatch->name, drift});
-  }
-
-  /// Failures next to the best, among others that work: of a killed process, a
-  /// full memory. They would have been worth a final comparison. The nearest
-  /// four.
-  std::vector<Configuration> likelyAccidents() const {
-    std::vector<std::pair<double, Configuration>> accidents;
-    for (const auto &[configuration, outcome] : outcomes) {
-      bool isNearBest = any_of(finalists, [&](const Finalist &finalist) {
-        return countDifferences(configuration, finalist.configuration) == 1;
-      });
-      if (outcome == Outcome::Ok || outcome == Outcome::Rejected ||
-          !isNearBest || !isAmongWorking(configuration))
-        continue;
-      double distance = 0;
-      for (const Finalist &finalist : finalists)
-        distance += distanceBetween(configuration, finalist.configuration);
-      accidents.emplace_back(distance, configuration);
-    }
-    llvm::stable_sort(accidents, [](const auto &a, const auto &b) {
-      return a.first < b.first;
-    });
-    std::vector<Configuration> nearest;
-    for (auto &[distance, configuration] : ArrayRef(accidents).take_front(4))
-      nearest.push_back(configuration);
-    return nearest;
-  }
-
-  /// At least half of those that differ in one knob work.
-  bool isAmongWorking(const Configuration &configuration) const {
-    size_t near = 0, working = 0;
-    for (const auto &[other, outcome] : outcomes)
-      if (countDifferences(configuration, other) == 1) {
-        ++near;
-        working += outcome == Outcome::Ok;
-      }
-    return working >= 2 && 2 * working >= near;
-  }
-
-  /// Compiled once for all rounds.
-  Expected<CompiledCandidate>
-  compileFinalist(const Configuration &configuration) {
-    auto known = finalLibraries.find(toString(configuration));
-    if (known != finalLibraries.end())
-      return known->second;
-    auto compiled = state.parts.backend.compileCandidates(*dispatch.dispatch,
-                                                          {configuration});
-    if (!compiled)
-      return compiled.takeError();
-    if (compiled->front().outcome == Outcome::Ok)
-      finalLibraries[toString(configuration)] = compiled->front();
-    return std::move(compiled->front());
-  }
-
-  /// The first time a finalist is measured, with all inputs that there are.
-  bool isCheckedAlready(const Configuration &configuration) {
-    if (!areMoreInputsMade && interruptRequested() == Interrupt::None) {
-      areMoreInputsMade = true;
-      if (Error error = prepareMoreInputs(state, dispatch))
-        state.parts.progress.note(
-            formatv("{0}: checked with one set of inputs only: {1}",
-                    dispatch.dispatch->name, llvm::toString(std::move(error)))
-                .str());
-    }
-    return checkedFinalists.contains(toString(configuration));
-  }
-
-  /// Nothing: the dispatch cannot be run.
-  Expected<std::optional<Trial>>
-  makeFinalTrial(const Configuration &configuration,
-                 const TimingOptions &timing) {
-    if (auto record = replay.take(Phase::Final, configuration)) {
-      countReplayed(*record);
-      return std::move(record->trial);
-    }
-    if (!prepare())
-      return std::nullopt;
-    double start = state.parts.clock.now();
-    auto compiled = compileFinalist(configuration);
-    if (!compiled)
-      return compiled.takeError();
-    if (std::exchange(isFreshWanted, false))
-      state.executor = state.parts.createExecutor({});
-    auto trial = measureCandidate(
-        state, dispatch, configuration, *compiled, timing,
-        isCheckedAlready(configuration) ? ArrayRef<CheckedInputs>()
-                                        : ArrayRef(dispatch.moreInputs));
-    if (!trial)
-      return trial.takeError();
-    if (trial->outcome == Outcome::Ok)
-      checkedFinalists.insert(toString(configuration));
-    if (Error error =
-            record(*trial, Phase::Final, state.parts.clock.now() - start))
-      return std::move(error);
-    return std::move(*trial);
-  }
-
-  /// Those that come here worked before, or should have: a failure may be an
-  /// accident. It is believed the third time, the search's included, and the
-  /// fourth of one that worked in the final. After a wrong result, two right
-  /// ones are wanted.
-  Expected<std::optional<Trial>> confirm(const Configuration &configuration,
-                                         const TimingOptions &timing) {
-    std::string name = toString(configuration);
-    int failuresLeft = 3;
-    if (workedInFinal.contains(name))
-      failuresLeft = 4;
-    else if (any_of(outcomes, [&](const auto &entry) {
-               return entry.first == configuration &&
-                      entry.second != Outcome::Ok;
-             }))
-      failuresLeft = 2;
-    int wanted = 1;
-    while (true) {
-      auto trial = makeFinalTrial(configuration, timing);
-      if (!trial || !*trial)
-        return trial;
-      Outcome outcome = (*trial)->outcome;
-      if (outcome != Outcome::Ok && --failuresLeft == 0)
-        return trial;
-      if (outcome == Outcome::WrongResult)
-        wanted = 2;
-      else if (outcome == Outcome::Ok && --wanted == 0) {
-        workedInFinal.insert(name);
-        return trial;
-      }
-    }
   }
 
   State &state;
@@ -673,12 +449,8 @@ private:
   StringMap<std::string> scheduleVersions;
   StringSet<> tried;
   std::vector<Finalist> finalists;
-  std::vector<double> baselineTimes; ///< Of each trial, in order.
-  /// Of the final.
-  StringMap<CompiledCandidate> finalLibraries;
-  StringSet<> checkedFinalists, workedInFinal;
-  bool isFreshWanted = false, areMoreInputsMade = false;
-  std::vector<std::pair<Configuration, Outcome>> outcomes; ///< Of all trials.
+  std::vector<double> baselineTimes;  ///< Of each trial, in order.
+  std::vector<TrialOutcome> outcomes; ///< Of all trials.
   double bestRatio = std::numeric_limits<double>::infinity();
   int64_t sinceImprovement = 0;
   std::string endReason;

@@ -1,0 +1,176 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "DispatchFinal.h"
+
+#include "attune/Support/Interrupt.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+using namespace llvm;
+
+namespace attune::session {
+
+/// What the final asks is answered by trials, each on disk.
+class DispatchFinal::Timer final : public FinalTimer {
+public:
+  Timer(DispatchFinal &final, ArrayRef<Configuration> configurations)
+      : final(final), configurations(configurations) {}
+
+  Error startRound() override {
+    final.isFreshWanted = true;
+    return Error::success();
+  }
+
+  Expected<std::optional<PairedTimes>>
+  time(size_t candidate, const TimingOptions &timing) override {
+    if (interruptRequested() == Interrupt::Now)
+      return std::nullopt;
+    auto trial = final.confirm(configurations[candidate], timing);
+    if (!trial)
+      return trial.takeError();
+    if (!*trial)
+      return std::nullopt;
+    if ((*trial)->outcome != Outcome::Ok) {
+      keepFailure(final.state, final.dispatch, **trial);
+      return std::nullopt;
+    }
+    return PairedTimes{(*trial)->seconds, (*trial)->baselineSeconds, false};
+  }
+
+private:
+  DispatchFinal &final;
+  ArrayRef<Configuration> configurations;
+};
+
+FinalOptions DispatchFinal::options() const {
+  FinalOptions options;
+  options.minimumGain = state.options.minimumGain;
+  options.seed = state.options.seed;
+  size_t chosen = count_if(state.dispatches, [](const DispatchState &other) {
+    return other.chosen;
+  });
+  options.maxSeconds = std::clamp(0.1 * state.options.budget.seconds /
+                                      std::max<size_t>(1, chosen),
+                                  0.5, 6.0);
+  // Whoever wants us to stop waits for this.
+  if (interruptRequested() != Interrupt::None) {
+    options.maxSeconds = 0.5;
+    options.contenders = 3;
+    options.maxConfirmations = 1;
+  }
+  return options;
+}
+
+Error DispatchFinal::hold(ArrayRef<Configuration> configurations,
+                          ArrayRef<double> ratios) {
+  Timer timer(*this, configurations);
+  auto result = holdFinal(ratios, timer, options(), state.parts.clock);
+  for (const auto &library : libraries)
+    state.parts.backend.removeLibrary(library.second.library);
+  libraries.clear();
+  if (!result)
+    return result.takeError();
+  if (!result->winner)
+    return Error::success();
+  dispatch.winner = configurations[*result->winner];
+  dispatch.speedup = result->speedup;
+  dispatch.baselineSeconds = median(result->baselineSeconds);
+  dispatch.tunedSeconds = dispatch.baselineSeconds / result->speedup.value;
+  return Error::success();
+}
+
+/// Compiled once for all rounds.
+Expected<CompiledCandidate>
+DispatchFinal::compileFinalist(const Configuration &configuration) {
+  auto known = libraries.find(toString(configuration));
+  if (known != libraries.end())
+    return known->second;
+  auto compiled = state.parts.backend.compileCandidates(*dispatch.dispatch,
+                                                        {configuration});
+  if (!compiled)
+    return compiled.takeError();
+  if (compiled->front().outcome == Outcome::Ok)
+    libraries[toString(configuration)] = compiled->front();
+  return std::move(compiled->front());
+}
+
+/// The first time a finalist is measured, with all inputs that there are.
+bool DispatchFinal::isCheckedAlready(const Configuration &configuration) {
+  if (!areMoreInputsMade && interruptRequested() == Interrupt::None) {
+    areMoreInputsMade = true;
+    if (Error error = prepareMoreInputs(state, dispatch))
+      state.parts.progress.note(
+          formatv("{0}: checked with one set of inputs only: {1}",
+                  dispatch.dispatch->name, llvm::toString(std::move(error)))
+              .str());
+  }
+  return checked.contains(toString(configuration));
+}
+
+/// Nothing: the dispatch cannot be run.
+Expected<std::optional<Trial>>
+DispatchFinal::makeTrial(const Configuration &configuration,
+                         const TimingOptions &timing) {
+  if (auto record = parts.replay.take(Phase::Final, configuration)) {
+    ++state.replayedTrials;
+    state.replayedSeconds += record->wallSeconds;
+    return std::move(record->trial);
+  }
+  if (!parts.prepare())
+    return std::nullopt;
+  double start = state.parts.clock.now();
+  auto compiled = compileFinalist(configuration);
+  if (!compiled)
+    return compiled.takeError();
+  if (std::exchange(isFreshWanted, false))
+    state.executor = state.parts.createExecutor({});
+  auto trial = measureCandidate(
+      state, dispatch, configuration, *compiled, timing,
+      isCheckedAlready(configuration) ? ArrayRef<CheckedInputs>()
+                                      : ArrayRef(dispatch.moreInputs));
+  if (!trial)
+    return trial.takeError();
+  if (trial->outcome == Outcome::Ok)
+    checked.insert(toString(configuration));
+  if (Error error = parts.record(*trial, state.parts.clock.now() - start))
+    return std::move(error);
+  return std::move(*trial);
+}
+
+/// Those that come here worked before, or should have: a failure may be an
+/// accident. It is believed the third time, the search's included, and the
+/// fourth of one that worked in the final. After a wrong result, two right
+/// ones are wanted.
+Expected<std::optional<Trial>>
+DispatchFinal::confirm(const Configuration &configuration,
+                       const TimingOptions &timing) {
+  std::string name = toString(configuration);
+  int failuresLeft = 3;
+  if (worked.contains(name))
+    failuresLeft = 4;
+  else if (any_of(parts.outcomes, [&](const auto &entry) {
+             return entry.first == configuration && entry.second != Outcome::Ok;
+           }))
+    failuresLeft = 2;
+  int wanted = 1;
+  while (true) {
+    auto trial = makeTrial(configuration, timing);
+    if (!trial || !*trial)
+      return trial;
+    Outcome outcome = (*trial)->outcome;
+    if (outcome != Outcome::Ok && --failuresLeft == 0)
+      return trial;
+    if (outcome == Outcome::WrongResult)
+      wanted = 2;
+    else if (outcome == Outcome::Ok && --wanted == 0) {
+      worked.insert(name);
+      return trial;
+    }
+  }
+}
+
+} // namespace attune::session
