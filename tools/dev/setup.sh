@@ -15,7 +15,7 @@ packages=(
   libclang-rt-22-dev clang-tidy-22 clang-format-22 cmake ninja-build ccache
   protobuf-compiler libprotobuf-dev
   libsqlite3-dev libcli11-dev libgtest-dev libgmock-dev zlib1g-dev
-  python3 python3-venv git ca-certificates
+  python3 python3-venv libpython3-dev git ca-certificates
 )
 case "${1:-}" in
   "") ;;
