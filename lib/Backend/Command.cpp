@@ -8,6 +8,7 @@
 
 #include "CommandRun.h"
 #include "attune/Support/Error.h"
+#include "attune/Support/Interrupt.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -62,6 +63,7 @@ CommandOutcome CommandBackend::start(const CommandLine &line,
   Limits limits;
   limits.wallSeconds = limitSeconds;
   limits.memoryBytes = file.limitBytes;
+  limits.processes = 1000; // A build may start as many as there are cores.
   return runCommand(line.fill(values), place, limits,
                     &line == &file.build ? JobPhase::Compile : JobPhase::Run);
 }
@@ -180,6 +182,8 @@ CommandBackend::compileCandidates(const BackendDispatch &,
   }
   if (!file.build.arguments.empty())
     buildSideBySide(results);
+  if (interruptRequested() == Interrupt::Now)
+    return makeError("interrupted");
   for (CompiledCandidate &result : results)
     if (result.outcome != Outcome::Ok)
       removeLibrary(std::exchange(result.library, ""));

@@ -12,6 +12,7 @@
 #include "attune/Measure/Statistics.h"
 #include "attune/Support/Clock.h"
 #include "attune/Support/Error.h"
+#include "attune/Support/Interrupt.h"
 
 #include "llvm/ADT/StringSet.h"
 #include <random>
@@ -128,6 +129,9 @@ Expected<Measurement> CommandExecutor::measure(const MeasureJob &job,
     timePairs(job, limits, result);
   else if (!known.count(job.candidate))
     runInto(job.candidate, limits, result.seconds, result);
+  // What was cut short is no outcome of a candidate.
+  if (result.outcome != Outcome::Ok && interruptRequested() == Interrupt::Now)
+    return makeError("interrupted");
   return result;
 }
 
@@ -146,6 +150,8 @@ Expected<RunResult> CommandExecutor::run(const RunJob &job,
       result.outcome = failed.outcome;
       result.reason = std::move(failed.reason);
       result.detail = std::move(failed.detail);
+      if (interruptRequested() == Interrupt::Now)
+        return makeError("interrupted");
       return result;
     }
   }

@@ -3,7 +3,7 @@
 """The pages are true: their links lead somewhere, and their examples run.
 
 docs.py links                       every link of every page, every page that code names
-docs.py examples --attune=PATH      the lines `$ attune ...` of docs/commands
+docs.py examples --attune=PATH      the lines `$ attune ...` of docs/commands and docs/command-backend.md
 """
 
 import argparse
@@ -42,7 +42,7 @@ def run_examples(attune):
     """Each page in an empty folder of its own that has examples/ in it. Budgets
     are cut: the page says how long a person would wait."""
     wrong = []
-    for page in sorted((ROOT / "docs" / "commands").glob("*.md")):
+    for page in [*sorted((ROOT / "docs" / "commands").glob("*.md")), ROOT / "docs" / "command-backend.md"]:
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "examples").symlink_to(ROOT / "examples")
             for line in re.findall(r"^\$ (attune .*)$", page.read_text(), re.M):
