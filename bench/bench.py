@@ -5,6 +5,8 @@
 ./dev bench matmul
 ./dev bench matmul --sizes=bench/data/matmul_harness.csv --threads=1,2 --budget=1m --json
 ./dev bench hooks    what it costs to time every dispatch
+./dev bench spaces   how long constrained spaces take to build
+./dev bench search   searchers against recorded measurements
 
 For each problem: tune, compile untuned and tuned, check every result, measure.
 A peer's time is the median over the rounds of the fastest call in a round.
@@ -18,6 +20,8 @@ import sys
 
 import hooks
 import peers as peer_processes
+import search
+import spaces
 from families import FAMILIES
 from peers import PeerError, attune
 
@@ -176,8 +180,9 @@ def parse_arguments():
 
 
 def main():
-    if sys.argv[1:2] == ["hooks"]:
-        return hooks.main(sys.argv[2:])
+    others = {"hooks": hooks.main, "search": search.main, "spaces": spaces.main}
+    if sys.argv[1:] and sys.argv[1] in others:
+        return others[sys.argv[1]](sys.argv[2:])
     options, family, problems = parse_arguments()
     rows = []
     for threads in options.threads:
