@@ -241,13 +241,26 @@ Schedule::reformed(func::FuncOp dispatch) const {
   return copy;
 }
 
-llvm::Expected<Bindings> Schedule::bindProblem(func::FuncOp dispatch,
+llvm::Expected<Schedule::Bound> Schedule::bind(func::FuncOp dispatch,
                                                const Target &target,
                                                int64_t threads) const {
   auto copy = reformed(dispatch);
   if (!copy)
     return copy.takeError();
-  return bindDispatch(functionOf(**copy), target, threads);
+  func::FuncOp func = functionOf(**copy);
+  auto bindings = bindDispatch(func, target, threads);
+  if (!bindings)
+    return bindings.takeError();
+  return Bound{std::move(*copy), func, std::move(*bindings)};
+}
+
+llvm::Expected<Bindings> Schedule::bindProblem(func::FuncOp dispatch,
+                                               const Target &target,
+                                               int64_t threads) const {
+  auto bound = bind(dispatch, target, threads);
+  if (!bound)
+    return bound.takeError();
+  return std::move(bound->bindings);
 }
 
 NamedSequenceOp Schedule::sequence() const {
@@ -261,15 +274,12 @@ llvm::Error Schedule::fits(func::FuncOp dispatch, const Target &target,
     return llvm::Error::success();
   if (llvm::Error error = rejectEmpty(dispatch))
     return error;
-  auto copy = reformed(dispatch);
-  if (!copy)
-    return copy.takeError();
-  func::FuncOp func = functionOf(**copy);
-  auto bindings = bindDispatch(func, target, threads);
-  if (!bindings)
-    return bindings.takeError();
+  auto bound = bind(dispatch, target, threads);
+  if (!bound)
+    return bound.takeError();
+  auto &[copy, func, bindings] = *bound;
   DispatchParts parts = analyzeDispatch(func);
-  return runSequence(matcher, func, parts, *bindings);
+  return runSequence(matcher, func, parts, bindings);
 }
 
 llvm::Expected<int64_t> Schedule::priorityFor(func::FuncOp dispatch,
@@ -278,15 +288,12 @@ llvm::Expected<int64_t> Schedule::priorityFor(func::FuncOp dispatch,
   NamedSequenceOp sequence = findSequence(module.get(), "priority");
   if (!sequence)
     return priority;
-  auto copy = reformed(dispatch);
-  if (!copy)
-    return copy.takeError();
-  func::FuncOp func = functionOf(**copy);
-  auto bindings = bindDispatch(func, target, threads);
-  if (!bindings)
-    return bindings.takeError();
+  auto bound = bind(dispatch, target, threads);
+  if (!bound)
+    return bound.takeError();
+  auto &[copy, func, bindings] = *bound;
   DispatchParts parts = analyzeDispatch(func);
-  if (llvm::Error error = runSequence(sequence, func, parts, *bindings))
+  if (llvm::Error error = runSequence(sequence, func, parts, bindings))
     return std::move(error);
   auto found = func->getAttrOfType<IntegerAttr>("attune.priority");
   return found ? found.getInt() : priority;
@@ -306,14 +313,11 @@ llvm::Error Schedule::check(const Configuration &configuration,
 llvm::Expected<Configuration>
 Schedule::defaultConfiguration(func::FuncOp dispatch, const Target &target,
                                int64_t threads) const {
-  auto copy = reformed(dispatch);
-  if (!copy)
-    return copy.takeError();
-  func::FuncOp func = functionOf(**copy);
-  auto bindings = bindDispatch(func, target, threads);
-  if (!bindings)
-    return bindings.takeError();
-  auto defaults = computeDefaults(module.get(), func, *bindings);
+  auto bound = bind(dispatch, target, threads);
+  if (!bound)
+    return bound.takeError();
+  auto &[copy, func, bindings] = *bound;
+  auto defaults = computeDefaults(module.get(), func, bindings);
   if (!defaults)
     return defaults.takeError();
   SmallVector<Choice> choices = collectChoices(sequence());
@@ -328,15 +332,15 @@ Schedule::defaultConfiguration(func::FuncOp dispatch, const Target &target,
         return value.takeError();
       wanted = *value;
     }
-    auto value = clampToDomain(choice, wanted, *bindings);
+    auto value = clampToDomain(choice, wanted, bindings);
     if (!value)
       return value.takeError();
     configuration.values.push_back({choice.name, *value});
   }
-  llvm::Error violated = check(configuration, *bindings);
+  llvm::Error violated = check(configuration, bindings);
   if (!violated)
     return configuration;
-  auto repaired = repair(configuration, *bindings);
+  auto repaired = repair(configuration, bindings);
   if (!repaired)
     return llvm::joinErrors(std::move(violated), repaired.takeError());
   if (!*repaired)

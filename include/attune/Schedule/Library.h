@@ -106,6 +106,14 @@ private:
   /// Brings the dispatch into the form that the module's attribute
   /// `attune.form` names ("product": a convolution as a product of matrices).
   llvm::Error reform(mlir::func::FuncOp dispatch) const;
+  /// The dispatch in that form, with what is known of it.
+  struct Bound {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    mlir::func::FuncOp func;
+    Bindings bindings;
+  };
+  llvm::Expected<Bound> bind(mlir::func::FuncOp dispatch, const Target &target,
+                             int64_t threads) const;
   /// A copy of the dispatch in that form, in a module of its own.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
   reformed(mlir::func::FuncOp dispatch) const;
