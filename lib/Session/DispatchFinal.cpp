@@ -46,16 +46,20 @@ private:
   ArrayRef<Configuration> configurations;
 };
 
+double finalSeconds(const State &state) {
+  size_t chosen = count_if(state.dispatches, [](const DispatchState &other) {
+    return other.chosen;
+  });
+  return std::clamp(0.1 * state.options.budget.seconds /
+                        std::max<size_t>(1, chosen),
+                    0.5, 6.0);
+}
+
 FinalOptions DispatchFinal::options() const {
   FinalOptions options;
   options.minimumGain = state.options.minimumGain;
   options.seed = state.options.seed;
-  size_t chosen = count_if(state.dispatches, [](const DispatchState &other) {
-    return other.chosen;
-  });
-  options.maxSeconds = std::clamp(0.1 * state.options.budget.seconds /
-                                      std::max<size_t>(1, chosen),
-                                  0.5, 6.0);
+  options.maxSeconds = finalSeconds(state);
   // Whoever wants us to stop waits for this.
   if (interruptRequested() != Interrupt::None) {
     options.maxSeconds = 0.5;

@@ -42,10 +42,10 @@ double comparisonSeconds(const State &state) {
 /// The search, and an ending that leaves what was found even if it fails.
 Expected<SessionReport> searchAndFinish(State &state, double rehearsalSeconds) {
   double comparison = comparisonSeconds(state);
-  double reserve =
+  double ending =
       1.5 * rehearsalSeconds + 2 * comparison * state.runs.size() + 2;
   // When a disk is full or a tool is gone, what was found so far still counts.
-  Error stopped = searchDispatches(state, reserve);
+  Error stopped = searchDispatches(state, ending);
   if (interruptRequested() == Interrupt::Now)
     return stopNow(state, std::move(stopped));
   if (stopped)

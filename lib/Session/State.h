@@ -90,6 +90,9 @@ struct State {
 /// A dispatch in the database.
 DispatchKey keyOf(const DispatchState &dispatch);
 
+/// What the final of one dispatch may take.
+double finalSeconds(const State &state);
+
 /// Time limits of a run process, from what the job is expected to take.
 Limits runLimits(double expectedSeconds);
 
@@ -175,8 +178,8 @@ std::unique_ptr<DispatchSearch> startSearch(State &state,
                                             DispatchState &dispatch);
 
 /// Searches all chosen dispatches, each in proportion to what it may still
-/// give, until all but `reserve` seconds are used.
-llvm::Error searchDispatches(State &state, double reserve);
+/// give, until all but `ending` seconds and those of the finals are used.
+llvm::Error searchDispatches(State &state, double ending);
 
 /// Spec, tuned program, comparison, report, written into `folder`;
 /// `comparisonSeconds` for each entry.
