@@ -4,11 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Flags.h"
+#include "Tune.h"
 
-#include "attune/Backend/Command.h"
 #include "attune/Report/Report.h"
-#include "attune/Session/Session.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Interrupt.h"
 #include "attune/Support/Json.h"
@@ -25,16 +23,6 @@ using namespace llvm;
 
 namespace attune::cli {
 namespace {
-
-struct TuneFlags {
-  ModelFlags model;
-  HotFlags hot;
-  std::string budget = "10m", search = "auto", output, resume, events;
-  std::string flagFile, logLevel = "info";
-  bool keepGoing = false, capture = false;
-  std::vector<std::string> arguments; ///< All that were given, one way.
-  std::string command; ///< Those that decide what is found, as a person types.
-};
 
 /// `model.attune` for model.mlir, in the current folder.
 std::string defaultFolder(StringRef model) {
@@ -188,25 +176,6 @@ private:
   bool failed = false;
 };
 
-SessionOptions makeOptions(const TuneFlags &flags, int threads,
-                           StringRef workFolder, const Budget &budget,
-                           StringRef folder, Target target) {
-  SessionOptions options;
-  options.model = flags.model.model;
-  options.command = flags.command;
-  options.resultFolder = folder.str();
-  options.workFolder = workFolder.str();
-  options.budget = budget;
-  options.search = flags.search;
-  options.seed = flags.model.seed;
-  options.threads = threads;
-  options.target = std::move(target);
-  options.versions = currentVersions();
-  if (flags.keepGoing)
-    options.whenUnwritable = WhenUnwritable::GoOnInMemory;
-  return options;
-}
-
 /// A dispatch that was dumped with its values is tuned with them.
 bool hasValues(const CpuBackend &backend) {
   return any_of(backend.signatures(), [](const EntrySignature &entry) {
@@ -276,6 +245,27 @@ Error dumpDispatches(CpuBackend &backend, const SessionReport &report,
   return Error::success();
 }
 
+} // namespace
+
+SessionOptions makeOptions(const TuneFlags &flags, int threads,
+                           StringRef workFolder, const Budget &budget,
+                           StringRef folder, Target target) {
+  SessionOptions options;
+  options.model = flags.model.model;
+  options.command = flags.command;
+  options.resultFolder = folder.str();
+  options.workFolder = workFolder.str();
+  options.budget = budget;
+  options.search = flags.search;
+  options.seed = flags.model.seed;
+  options.threads = threads;
+  options.target = std::move(target);
+  options.versions = currentVersions();
+  if (flags.keepGoing)
+    options.whenUnwritable = WhenUnwritable::GoOnInMemory;
+  return options;
+}
+
 Error showResults(const TuneFlags &flags, const SessionReport &report) {
   if (flags.model.json)
     outs() << summaryJSON(report) << '\n';
@@ -289,14 +279,6 @@ Error showResults(const TuneFlags &flags, const SessionReport &report) {
     return makeError("the tuned program's results differ from the reference");
   return Error::success();
 }
-
-/// What a session tunes, and how that is run.
-struct Subject {
-  Backend &backend;
-  std::function<std::unique_ptr<Executor>(std::vector<std::string>)>
-      createExecutor;
-  std::vector<EntryInputs> inputs;
-};
 
 Error prepareFolder(const TuneFlags &flags, StringRef folder) {
   if (Error error = createFolder(folder))
@@ -326,6 +308,15 @@ Expected<SessionReport> runTuning(const TuneFlags &flags, Subject subject,
   return report;
 }
 
+Progress makeProgress(const TuneFlags &flags, Clock &clock) {
+  bool isSilent = flags.logLevel == "error";
+  return Progress(
+      isSilent ? nulls() : errs(),
+      isSilent ? Progress::Style::Quiet : Progress::styleFor(errs()), clock);
+}
+
+namespace {
+
 Error tuneModel(const TuneFlags &flags, const Budget &budget,
                 StringRef folder) {
   auto loaded = loadModel(flags.model);
@@ -343,10 +334,7 @@ Error tuneModel(const TuneFlags &flags, const Budget &budget,
   if (!target)
     return target.takeError();
   SystemClock clock;
-  bool isSilent = flags.logLevel == "error";
-  Progress progress(
-      isSilent ? nulls() : errs(),
-      isSilent ? Progress::Style::Quiet : Progress::styleFor(errs()), clock);
+  Progress progress = makeProgress(flags, clock);
   SessionOptions options =
       makeOptions(flags, loaded->threads, loaded->work.getPath(), budget,
                   folder, std::move(*target));
@@ -368,59 +356,6 @@ Error tuneModel(const TuneFlags &flags, const Budget &budget,
   return showResults(flags, *report);
 }
 
-/// What a file of commands has no use for.
-Error refuseModelFlags(const TuneFlags &flags) {
-  for (auto [isGiven, name] :
-       {std::pair(!flags.model.inputs.empty(), "--input"),
-        {!flags.model.entry.empty(), "--entry"},
-        {flags.model.targetCPU != "host", "--target-cpu"},
-        {!flags.hot.profile.empty(), "--profile"},
-        {flags.capture, "--capture"}})
-    if (isGiven)
-      return makeError("{0} is for MLIR programs; {1} describes commands", name,
-                       flags.model.model);
-  return Error::success();
-}
-
-Error tuneCommands(const TuneFlags &flags, const Budget &budget,
-                   StringRef folder) {
-  if (Error error = refuseModelFlags(flags))
-    return error;
-  auto work = TemporaryFolder::create();
-  if (!work)
-    return work.takeError();
-  auto target = Target::forCPU("host");
-  if (!target)
-    return target.takeError();
-  int threads = flags.model.threads ? flags.model.threads : target->cores;
-  CommandOptions commands;
-  commands.file = flags.model.model;
-  commands.threads = threads;
-  commands.builders = target->cores;
-  commands.workFolder = work->getPath();
-  auto backend = CommandBackend::create(std::move(commands));
-  if (!backend)
-    return backend.takeError();
-  if (Error error = prepareFolder(flags, folder))
-    return error;
-  SystemClock clock;
-  bool isSilent = flags.logLevel == "error";
-  Progress progress(
-      isSilent ? nulls() : errs(),
-      isSilent ? Progress::Style::Quiet : Progress::styleFor(errs()), clock);
-  auto report = runTuning(
-      flags,
-      {**backend,
-       [&](std::vector<std::string>) { return (*backend)->createExecutor(); },
-       {EntryInputs{"main", "", {}}}},
-      makeOptions(flags, threads, work->getPath(), budget, folder,
-                  std::move(*target)),
-      clock, progress);
-  if (!report)
-    return report.takeError();
-  return showResults(flags, *report);
-}
-
 Error tune(const TuneFlags &flags) {
   catchInterrupts();
   auto budget = parseBudget(flags.budget);
@@ -429,6 +364,10 @@ Error tune(const TuneFlags &flags) {
   StringRef model = flags.model.model;
   std::string folder =
       flags.output.empty() ? defaultFolder(model) : flags.output;
+  if (flags.backend == "iree")
+    return tuneWithIree(flags, *budget, folder);
+  if (!flags.ireeFlags.empty())
+    return makeError("--iree-flag is for --backend=iree");
   return model.ends_with(".json") ? tuneCommands(flags, *budget, folder)
                                   : tuneModel(flags, *budget, folder);
 }
@@ -443,6 +382,15 @@ void addTune(CLI::App &app, Action &chosen) {
   flags->model.addTo(*command);
   flags->hot.addTo(*command);
   command->get_option("MODEL")->required(false);
+  command
+      ->add_option("--backend", flags->backend,
+                   "what compiles and runs the program: cpu (Attune's own) or "
+                   "iree")
+      ->check(CLI::IsMember({"cpu", "iree"}));
+  command
+      ->add_option("--iree-flag", flags->ireeFlags,
+                   "a flag for every iree-compile; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--budget", flags->budget,
                       "time (90s, 10m, 2h) or number of trials; default 10m");
   command->add_option("--search", flags->search, "auto, random or exhaustive");

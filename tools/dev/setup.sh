@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what Attune needs on Debian 12 and leaves alone what is there: a few
 # milliseconds when there is nothing to do. `setup.sh bench` adds the peers that
-# ./dev bench compares with, `setup.sh long` what only the long tests need.
+# ./dev bench compares with, `setup.sh long` what only the long tests need,
+# `setup.sh iree` the compiler of --backend=iree.
 # Part of Attune, under the Apache License v2.0 with LLVM Exceptions; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 set -euo pipefail
@@ -20,8 +21,9 @@ packages=(
 case "${1:-}" in
   "") ;;
   bench) requirements+=(requirements-bench.txt) ;;
+  iree) requirements+=(requirements-iree.txt) ;;
   long) packages+=(golang-go linux-perf) ;; # other profilers, for the long tests
-  *) echo "error: setup takes bench, long or nothing, not $1" >&2; exit 2 ;;
+  *) echo "error: setup takes bench, iree, long or nothing, not $1" >&2; exit 2 ;;
 esac
 
 die() {

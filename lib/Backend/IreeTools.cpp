@@ -1,0 +1,371 @@
+//===----------------------------------------------------------------------===//
+// Part of Attune, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+// IREE's tools: where they are, and what one start of them gives.
+
+#include "IreeImpl.h"
+#include "attune/Measure/Statistics.h"
+#include "attune/Support/Error.h"
+#include "attune/Support/Installation.h"
+#include "attune/Support/Json.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+
+using namespace llvm;
+using namespace attune;
+
+//===----------------------------------------------------------------------===//
+// Finding them
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral
+    advice("install IREE 3.11 or later: pip install iree-base-compiler "
+           "iree-base-runtime (in Attune's sources: ./dev setup iree)");
+
+/// Folders that may have a tool, in order.
+static std::vector<std::string> toolFolders() {
+  std::vector<std::string> folders;
+  if (auto environment = sys::Process::GetEnv("VIRTUAL_ENV"))
+    folders.push_back(*environment + "/bin");
+  for (StringRef folder = executableFolder(); !folder.empty();
+       folder = sys::path::parent_path(folder))
+    folders.push_back((folder + "/.venv/bin").str());
+  return folders;
+}
+
+/// The wheels' scripts start Python to start the program: 0.1 s, and a limit
+/// that hits the wrong process. The program itself, if `script` is one of them.
+static std::string behindScript(StringRef script) {
+  StringRef name = sys::path::filename(script);
+  std::string packages =
+      (sys::path::parent_path(sys::path::parent_path(script)) + "/lib").str();
+  std::error_code code;
+  for (sys::fs::directory_iterator python(packages, code), end;
+       !code && python != end; python.increment(code))
+    for (StringRef inside : {"compiler/_mlir_libs", "_runtime_libs"}) {
+      std::string path =
+          (python->path() + "/site-packages/iree/" + inside + "/" + name).str();
+      if (sys::fs::can_execute(path))
+        return path;
+    }
+  return script.str();
+}
+
+static Expected<std::string> findTool(StringRef name, StringRef only) {
+  std::vector<std::string> folders = toolFolders();
+  if (!only.empty())
+    folders = {only.str()};
+  else if (auto inPath = sys::findProgramByName(name))
+    return behindScript(*inPath);
+  std::vector<StringRef> places(folders.begin(), folders.end());
+  if (auto elsewhere = sys::findProgramByName(name, places))
+    return behindScript(*elsewhere);
+  return makeError(
+      "{0} was not found in {1}; {2}", name,
+      only.empty() ? StringRef("PATH, $VIRTUAL_ENV or .venv") : only, advice);
+}
+
+/// `3.13.0rc20261016` of what iree-compile --version prints.
+static Expected<std::string> askVersion(StringRef compiler) {
+  Limits limits;
+  limits.wallSeconds = 120;
+  CommandPlace place;
+  place.folder = "/tmp";
+  CommandOutcome said =
+      runCommand({compiler.str(), "--version"}, place, limits, JobPhase::Run);
+  if (said.outcome != Outcome::Ok)
+    return makeError("{0} --version: {1}; {2}", compiler, said.reason, advice);
+  StringRef version =
+      StringRef(said.output).split("compiler version ").second.split(' ').first;
+  unsigned major = 0, minor = 0;
+  auto [majorText, rest] = version.split('.');
+  if (majorText.getAsInteger(10, major) ||
+      rest.split('.').first.getAsInteger(10, minor))
+    return makeError("{0} --version: no version in what it prints; {1}",
+                     compiler, advice);
+  if (major < 3 || (major == 3 && minor < 11))
+    return makeError("{0} is version {1}, which is too old; {2}", compiler,
+                     version.trim(), advice);
+  return version.trim().str();
+}
+
+Expected<IreeTools> IreeTools::find(StringRef only) {
+  IreeTools tools;
+  for (auto [name, path] : {std::pair("iree-compile", &tools.compile),
+                            {"iree-opt", &tools.opt},
+                            {"iree-run-module", &tools.runModule},
+                            {"iree-benchmark-module", &tools.benchmarkModule},
+                            {"iree-profile", &tools.profile}}) {
+    auto found = findTool(name, only);
+    if (!found)
+      return found.takeError();
+    *path = std::move(*found);
+  }
+  auto version = askVersion(tools.compile);
+  if (!version)
+    return version.takeError();
+  tools.version = std::move(*version);
+  return tools;
+}
+
+//===----------------------------------------------------------------------===//
+// Starting them
+//===----------------------------------------------------------------------===//
+
+std::string IreeBackend::Impl::newPath(StringRef ending) {
+  return formatv("{0}/iree-{1}{2}", options.workFolder, counter++, ending);
+}
+
+CommandOutcome IreeBackend::Impl::start(std::vector<std::string> arguments,
+                                        double limitSeconds, JobPhase phase) {
+  CommandPlace place;
+  place.folder = options.workFolder;
+  Limits limits;
+  limits.wallSeconds = limitSeconds;
+  limits.memoryBytes = 8ull << 30;
+  CommandOutcome ended = runCommand(std::move(arguments), place, limits, phase);
+  // What follows it is what IREE guesses that was meant.
+  if (ended.outcome != Outcome::Ok)
+    for (StringRef line : split(ended.output, '\n'))
+      if (line.contains("Unknown command line argument"))
+        ended.reason = line.split("  Try:").first.trim().str();
+  return ended;
+}
+
+/// Ten times what candidates usually take.
+double IreeBackend::Impl::compileLimit() const {
+  if (compileTimes.size() < 3)
+    return options.compileSeconds;
+  return std::clamp(10 * median(compileTimes), 5.0, options.compileSeconds);
+}
+
+static std::vector<std::string> readFolder(StringRef folder) {
+  std::vector<std::string> texts, paths;
+  std::error_code code;
+  for (sys::fs::directory_iterator file(folder, code), end;
+       !code && file != end; file.increment(code))
+    paths.push_back(file->path());
+  llvm::sort(paths); // The order of a folder is that of chance.
+  for (const std::string &path : paths) {
+    auto text = readFile(path);
+    if (text)
+      texts.push_back(std::move(*text));
+    else
+      consumeError(text.takeError()); // What is not there did not arrive.
+  }
+  return texts;
+}
+
+IreeBackend::Impl::Compiled IreeBackend::Impl::compile(const IreeFlagSet &set,
+                                                       StringRef spec) {
+  Compiled result;
+  std::string dumps = newPath("-dump");
+  result.library = newPath(".vmfb");
+  if (Error error = createFolder(dumps)) {
+    result.outcome.outcome = Outcome::CompileError;
+    result.outcome.reason = llvm::toString(std::move(error));
+    return result;
+  }
+  SmallString<256> model(options.model);
+  sys::fs::make_absolute(model);
+  std::vector<std::string> arguments = {
+      options.tools.compile, model.str().str(), "-o", result.library,
+      "--iree-hal-dump-executable-configurations-to=" + dumps};
+  append_range(arguments, iree::allFlags(set.flags, options.flags));
+  if (!spec.empty())
+    arguments.push_back("--iree-codegen-tuning-spec-path=" + spec.str());
+  result.outcome =
+      start(std::move(arguments), compileLimit(), JobPhase::Compile);
+  if (result.outcome.outcome == Outcome::Ok)
+    result.dumps = readFolder(dumps);
+  sys::fs::remove_directories(dumps);
+  if (result.outcome.outcome != Outcome::Ok)
+    sys::fs::remove(std::exchange(result.library, ""));
+  return result;
+}
+
+IreeBackend::Impl::Compiled
+IreeBackend::Impl::compileWith(ArrayRef<iree::SpecRow> rows) {
+  Compiled result;
+  std::string spec = newPath(".mlir");
+  if (Error error = writeFile(spec, iree::printTuningSpec(rows))) {
+    result.outcome.outcome = Outcome::CompileError;
+    result.outcome.reason = llvm::toString(std::move(error));
+    return result;
+  }
+  result = compile(sets[specBase], spec);
+  sys::fs::remove(spec);
+  if (result.outcome.outcome != Outcome::Ok)
+    return result;
+  std::string missing = iree::explainMissing(rows, result.dumps);
+  if (missing.empty())
+    return result;
+  result.outcome.outcome = Outcome::Rejected;
+  result.outcome.reason = std::move(missing);
+  sys::fs::remove(std::exchange(result.library, ""));
+  return result;
+}
+
+CommandOutcome IreeBackend::Impl::run(StringRef library,
+                                      ArrayRef<std::string> outputs,
+                                      double limitSeconds,
+                                      ArrayRef<std::string> more) {
+  std::vector<std::string> arguments = {
+      options.tools.runModule, "--module=" + library.str(),
+      "--function=" + entry.name, "--device=local-task",
+      formatv("--task_topology_max_group_count={0}", options.threads)};
+  for (const std::string &file : inputFiles)
+    arguments.push_back("--input=@" + file);
+  for (const std::string &file : outputs)
+    arguments.push_back("--output=@" + file);
+  append_range(arguments, more);
+  return start(std::move(arguments), limitSeconds, JobPhase::Run);
+}
+
+CommandOutcome IreeBackend::Impl::check(StringRef library,
+                                        double limitSeconds) {
+  std::vector<std::string> files;
+  for (size_t i = 0; i < references.size(); ++i)
+    files.push_back(newPath(".npy"));
+  CommandOutcome ran = run(library, files, limitSeconds);
+  for (size_t i = 0; i < files.size() && ran.outcome == Outcome::Ok; ++i) {
+    auto tensor = readNpy(files[i]);
+    std::string wrong;
+    if (tensor) {
+      CheckResult result = checkResult(*tensor, references[i], tolerances[i]);
+      wrong = result.reason;
+    } else {
+      wrong = llvm::toString(tensor.takeError());
+    }
+    if (!wrong.empty()) {
+      ran.outcome = Outcome::WrongResult;
+      ran.reason = formatv("result {0}: {1}", i, wrong);
+    }
+  }
+  for (const std::string &file : files)
+    sys::fs::remove(file);
+  return ran;
+}
+
+/// Seconds of a call, in what --benchmark_format=json prints.
+static std::optional<double> readBenchmark(StringRef output) {
+  size_t begin = output.find("{\n"), end = output.rfind('}');
+  if (begin == StringRef::npos || end == StringRef::npos || end < begin)
+    return std::nullopt;
+  auto json = parseJson(output.slice(begin, end + 1));
+  if (!json) {
+    consumeError(json.takeError());
+    return std::nullopt;
+  }
+  const json::Object *object = json->getAsObject();
+  const json::Array *rows = object ? object->getArray("benchmarks") : nullptr;
+  const json::Object *row =
+      rows && !rows->empty() ? rows->front().getAsObject() : nullptr;
+  if (!row)
+    return std::nullopt;
+  auto value = row->getNumber("real_time");
+  double scale = StringSwitch<double>(row->getString("time_unit").value_or(""))
+                     .Case("ns", 1e-9)
+                     .Case("us", 1e-6)
+                     .Case("ms", 1e-3)
+                     .Case("s", 1)
+                     .Default(0);
+  if (!value || !(*value * scale > 0) || !std::isfinite(*value))
+    return std::nullopt;
+  return *value * scale;
+}
+
+CommandOutcome IreeBackend::Impl::time(StringRef library, double minSeconds,
+                                       double limitSeconds, double &seconds,
+                                       ArrayRef<std::string> more) {
+  std::vector<std::string> arguments = {
+      options.tools.benchmarkModule,
+      "--module=" + library.str(),
+      "--function=" + entry.name,
+      "--device=local-task",
+      formatv("--task_topology_max_group_count={0}", options.threads),
+      formatv("--benchmark_min_time={0}s", minSeconds),
+      "--benchmark_format=json"};
+  for (const std::string &file : inputFiles)
+    arguments.push_back("--input=@" + file);
+  append_range(arguments, more);
+  CommandOutcome ran = start(std::move(arguments), limitSeconds, JobPhase::Run);
+  if (ran.outcome != Outcome::Ok)
+    return ran;
+  auto read = readBenchmark(ran.output);
+  if (!read) {
+    ran.outcome = Outcome::Crash;
+    ran.reason = "iree-benchmark-module printed no time";
+    return ran;
+  }
+  seconds = *read;
+  return ran;
+}
+
+//===----------------------------------------------------------------------===//
+// Profiles
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ProfileLine {
+  double seconds = 0; ///< The least of a call: the machine may be busy.
+  int64_t calls = 0;
+};
+} // namespace
+
+static void readProfileLines(StringRef output, StringMap<ProfileLine> &rows) {
+  for (StringRef line : split(output, '\n')) {
+    if (!line.starts_with("{"))
+      continue;
+    auto json = parseJson(line);
+    if (!json) {
+      consumeError(json.takeError()); // Tools print warnings between rows.
+      continue;
+    }
+    const json::Object *row = json->getAsObject();
+    if (!row || row->getString("type") != "host_dispatch_group")
+      continue;
+    ProfileLine &mine = rows[row->getString("key").value_or("")];
+    mine.seconds = row->getNumber("min_ns").value_or(0) * 1e-9;
+    mine.calls = row->getInteger("count").value_or(0);
+  }
+}
+
+Error IreeBackend::Impl::profile(std::vector<double> &seconds,
+                                 std::vector<double> &calls) {
+  StringMap<ProfileLine> once, often;
+  for (bool isOnce : {true, false}) {
+    std::string file = newPath(".ireeprof");
+    std::vector<std::string> flags = {"--device_profiling_mode=host-execution",
+                                      "--device_profiling_output=" + file};
+    double ignored = 0;
+    CommandOutcome ran =
+        isOnce ? run(libraries[specBase], {}, 600, flags)
+               : time(libraries[specBase], 0.2, 600, ignored, flags);
+    if (ran.outcome == Outcome::Ok)
+      ran = start({options.tools.profile, "dispatch", "--format=jsonl", file},
+                  60, JobPhase::Run);
+    sys::fs::remove(file);
+    if (ran.outcome != Outcome::Ok)
+      return makeError("profiling: {0}", ran.reason);
+    readProfileLines(ran.output, isOnce ? once : often);
+  }
+  seconds.assign(contractions.size(), 0);
+  calls.assign(contractions.size(), 0);
+  for (auto [index, contraction] : enumerate(contractions))
+    for (const std::string &dispatch : contraction.dispatches) {
+      calls[index] += once[dispatch].calls;
+      seconds[index] += once[dispatch].calls * often[dispatch].seconds;
+    }
+  return Error::success();
+}
