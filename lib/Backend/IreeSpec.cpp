@@ -54,9 +54,9 @@ static json::Array vectorTiles(int64_t size, ArrayRef<int64_t> wanted) {
   return values;
 }
 
-/// IREE refuses vectors of 32 KiB; over some hundred elements the compiler
-/// takes minutes.
-static constexpr int64_t mostVectorElements = 1024, vectorLimitBytes = 32768;
+/// IREE refuses products of vectors of 16 KiB (3.13); over some hundred
+/// elements the compiler takes minutes.
+static constexpr int64_t mostVectorElements = 1024, vectorLimitBytes = 16384;
 
 static int64_t bytesOf(StringRef type) {
   unsigned bits = 32;

@@ -106,7 +106,7 @@ TEST(IreeTextTest, SpaceHoldsItsDefaultAndItsLimits) {
     int64_t m = std::get<int64_t>(*one.find("m_vector")),
             n = std::get<int64_t>(*one.find("n_vector")),
             k = std::get<int64_t>(*one.find("k_vector"));
-    EXPECT_LT(4 * m * n * k, 32768);
+    EXPECT_LT(4 * m * n * k, 16384);
   }
 }
 
