@@ -102,8 +102,8 @@ CommandOutcome attune::runCommand(std::vector<std::string> arguments,
   while (!process->getEnd()) {
     // Looked at rarely: a look costs the program a little of its time.
     double seconds = clock.now() - begin;
-    process->wait(
-        over ? 0.02 : std::clamp(limits.wallSeconds - seconds, 0.0, 0.02));
+    process->wait(over ? 0.02
+                       : std::clamp(limits.wallSeconds - seconds, 0.0, 0.02));
     if (process->getEnd() || over)
       continue;
     over = overLimit(*process, limits, clock.now() - begin, phase);

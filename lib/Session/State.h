@@ -149,8 +149,8 @@ llvm::Expected<Trial> measureCandidate(
     const Configuration &configuration, const CompiledCandidate &candidate,
     const TimingOptions &timing, llvm::ArrayRef<CheckedInputs> moreInputs = {});
 
-/// The first failure of a kind stays as the dispatch's example, and all that was
-/// printed in a file of the result folder.
+/// The first failure of a kind stays as the dispatch's example, and all that
+/// was printed in a file of the result folder.
 void keepFailure(State &state, DispatchState &dispatch, const Trial &trial);
 
 /// A part of the budget.

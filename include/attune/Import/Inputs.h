@@ -50,10 +50,10 @@ struct InputSet {
 };
 
 /// One set, or several when a spec lists sizes: lists of equal length go
-/// together, a list of one goes with all. Without specs an input is what its file
-/// in the signature has, or random, which a dynamic size refuses with an error
-/// that says what to pass. Floats are normal, integers small and never negative, booleans even
-/// odds.
+/// together, a list of one goes with all. Without specs an input is what its
+/// file in the signature has, or random, which a dynamic size refuses with an
+/// error that says what to pass. Floats are normal, integers small and never
+/// negative, booleans even odds.
 llvm::Expected<std::vector<InputSet>>
 makeInputs(const EntrySignature &entry, llvm::ArrayRef<std::string> specs,
            uint64_t seed = 0);

@@ -44,11 +44,12 @@ void printHTML(const SessionReport &report, llvm::raw_ostream &out);
 void printLog(const SessionReport &report, llvm::raw_ostream &out);
 
 /// log.jsonl: the same for programs, an object a line: `session`, then a
-/// `dispatch` and its `failure`s for each, `summary`. Under 1 MB for any report.
+/// `dispatch` and its `failure`s for each, `summary`. Under 1 MB for any
+/// report.
 void printLogLines(const SessionReport &report, llvm::raw_ostream &out);
 
-/// Writes summary.json, report.html, log.txt and log.jsonl into `folder`, each first under
-/// another name, then renamed.
+/// Writes summary.json, report.html, log.txt and log.jsonl into `folder`, each
+/// first under another name, then renamed.
 llvm::Error writeReport(const SessionReport &report, llvm::StringRef folder);
 
 /// Reads what writeReport wrote: `attune report DIR` prints the table again.

@@ -83,7 +83,7 @@ struct SessionReport {
   std::string command; ///< Shell-quoted.
   std::string resultFolder;
   std::string specName = "spec.mlir"; ///< In it: what won.
-  std::string budget; ///< As given, or `default`.
+  std::string budget;                 ///< As given, or `default`.
   double elapsedSeconds = 0;
   double startedAt = 0; ///< Seconds since 1970.
   uint64_t seed = 0;
