@@ -26,11 +26,6 @@ llvm::Expected<Profile> parseTracy(llvm::StringRef text);
 std::string printChromeTrace(const Profile &profile);
 std::string printText(const Profile &profile);
 
-/// RFC 1952. The result is the same for the same bytes: no time, no name.
-std::string compressGzip(llvm::StringRef bytes);
-/// Refuses more than 1 GiB: a profile is small, a stranger's file may not be.
-llvm::Expected<std::string> decompressGzip(llvm::StringRef bytes);
-
 /// Adds to the row of that name and entry, or makes it.
 ProfileRow &rowOf(Profile &profile, const ProfileRow &like);
 

@@ -9,6 +9,7 @@
 
 #include "Formats.h"
 #include "attune/Support/Error.h"
+#include "attune/Support/Gzip.h"
 #include "pprof.pb.h"
 
 #include "llvm/ADT/StringMap.h"

@@ -8,13 +8,13 @@
 
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
+#include "attune/Support/Gzip.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <chrono>
 #include <cmath>
 #include <set>
-#include <zlib.h>
 
 using namespace attune;
 using llvm::StringRef;
@@ -24,27 +24,9 @@ using llvm::StringRef;
 //===----------------------------------------------------------------------===//
 
 static llvm::Expected<std::string> unpack(StringRef bytes, StringRef path) {
-  constexpr size_t limit = size_t(1) << 30;
-  z_stream stream = {};
-  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  if (inflateInit2(&stream, 15 + 16) != Z_OK) // 16: gzip
-    return makeError("{0}: zlib: out of memory", path);
-  std::string out;
-  int status = Z_OK;
-  while (status == Z_OK && out.size() < limit) {
-    size_t old = out.size();
-    out.resize(std::min(limit, std::max<size_t>(1 << 16, 2 * old)));
-    stream.next_out = reinterpret_cast<Bytef *>(out.data() + old);
-    stream.avail_out = static_cast<uInt>(out.size() - old);
-    status = inflate(&stream, Z_NO_FLUSH);
-    out.resize(out.size() - stream.avail_out);
-  }
-  inflateEnd(&stream);
-  if (out.size() >= limit)
-    return makeError("{0}: more than 1 GiB unpacked", path);
-  if (status != Z_STREAM_END)
-    return makeError("{0}: the gzip file is damaged or cut off", path);
+  auto out = decompressGzip(bytes);
+  if (!out)
+    return makeError("{0}: {1}", path, llvm::toString(out.takeError()));
   return out;
 }
 

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Formats.h"
+#include "attune/Support/Gzip.h"
+
 #include "attune/Support/Error.h"
 
 #include <zlib.h>
@@ -22,7 +23,7 @@ static z_stream streamOver(StringRef bytes) {
   return stream;
 }
 
-std::string profile::compressGzip(StringRef bytes) {
+std::string attune::compressGzip(StringRef bytes) {
   z_stream stream = streamOver(bytes);
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzipWindow, 8,
                    Z_DEFAULT_STRATEGY) != Z_OK)
@@ -36,7 +37,7 @@ std::string profile::compressGzip(StringRef bytes) {
   return out;
 }
 
-llvm::Expected<std::string> profile::decompressGzip(StringRef bytes) {
+llvm::Expected<std::string> attune::decompressGzip(StringRef bytes) {
   constexpr size_t limit = size_t(1) << 30;
   z_stream stream = streamOver(bytes);
   if (inflateInit2(&stream, gzipWindow) != Z_OK)
