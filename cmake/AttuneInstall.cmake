@@ -7,3 +7,5 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION share/doc/attune/docs
   FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/ DESTINATION share/attune/examples
   FILES_MATCHING PATTERN "*.mlir" PATTERN "*.npy" REGEX "/command/[^/]*$")
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/tools/search/ DESTINATION share/attune/search
+  FILES_MATCHING PATTERN "*.py")

@@ -9,7 +9,9 @@
 
 #include "Searchers.h"
 
+#include "attune/Search/Guest.h"
 #include "attune/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace attune;
 
@@ -118,13 +120,25 @@ std::string RandomSearcher::stopReason() const {
 
 llvm::Expected<std::unique_ptr<Searcher>>
 attune::createSearcher(llvm::StringRef name, const Space &space, uint64_t seed,
-                       std::vector<Configuration> first) {
+                       std::vector<Configuration> first,
+                       std::function<void(llvm::StringRef)> note) {
   if (name == "random")
     return std::make_unique<RandomSearcher>(space, seed);
   if (name == "exhaustive")
     return std::make_unique<ExhaustiveSearcher>(space);
   if (name == "auto")
     return createAutoSearcher(space, seed, std::move(first));
-  return makeError("unknown searcher '{0}'; known are auto, random, exhaustive",
-                   name);
+  auto command = guestCommand(name);
+  if (!command)
+    return command.takeError();
+  GuestOptions options;
+  options.name = name.str();
+  options.arguments = std::move(*command);
+  options.seed = seed;
+  options.note = std::move(note);
+  if (!options.note)
+    options.note = [](llvm::StringRef text) {
+      llvm::errs() << "warning: " << text << '\n';
+    };
+  return createGuestSearcher(space, std::move(options));
 }

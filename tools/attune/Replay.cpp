@@ -137,7 +137,8 @@ void addReplay(CLI::App &app, Action &chosen) {
   command->add_option("FILE", flags->file, "recording (.csv or .csv.gz)")
       ->required();
   command->add_option("--search", flags->search,
-                      "auto, random or exhaustive (default: auto)");
+                      "auto, random, exhaustive, optuna, opentuner or "
+                      "exec:PROGRAM (default: auto)");
   command
       ->add_option("--seeds", flags->seeds, "runs, each with a seed of its own")
       ->check(CLI::Range(size_t(1), size_t(1000000)));

@@ -144,7 +144,8 @@ TEST(Searcher, UnknownNameListsTheKnown) {
   auto searcher = createSearcher("magic", space, 1);
   ASSERT_FALSE(bool(searcher));
   EXPECT_EQ(llvm::toString(searcher.takeError()),
-            "unknown searcher 'magic'; known are auto, random, exhaustive");
+            "unknown searcher 'magic'; known are auto, random, exhaustive, "
+            "optuna, opentuner, exec:PROGRAM");
 }
 
 //===----------------------------------------------------------------------===//

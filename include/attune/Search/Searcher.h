@@ -11,6 +11,7 @@
 
 #include "attune/Search/Trial.h"
 #include "attune/Space/Space.h"
+#include <functional>
 #include <memory>
 
 namespace attune {
@@ -33,14 +34,18 @@ public:
   virtual std::string stopReason() const = 0;
 };
 
-/// `name` is "auto", "random" or "exhaustive"; an error lists the known names.
-/// The same seed and the same trials give the same questions. `space` must
-/// outlive the searcher. `first` is what `auto` asks before anything else, in
-/// this order (the default configuration, good ones of a near problem); what is
-/// not in the space is left out. The others do not look at it.
+/// `name` is "auto", "random", "exhaustive", or one of the guests "optuna",
+/// "opentuner" and "exec:PROGRAM ARGUMENTS" (docs/search-protocol.md); an error
+/// lists the known names. The same seed and the same trials give the same
+/// questions. `space` must outlive the searcher. `first` is what `auto` asks
+/// before anything else, in this order (the default configuration, good ones of
+/// a near problem); what is not in the space is left out. The others do not
+/// look at it. `note` is told what goes wrong with a guest; by default it is a
+/// warning on stderr.
 llvm::Expected<std::unique_ptr<Searcher>>
 createSearcher(llvm::StringRef name, const Space &space, uint64_t seed,
-               std::vector<Configuration> first = {});
+               std::vector<Configuration> first = {},
+               std::function<void(llvm::StringRef)> note = nullptr);
 
 } // namespace attune
 
