@@ -3,7 +3,10 @@
 """Tunes while workers and the tuner itself are killed, processes are paused and the disk is filled; the same
 command is given again each time. At the end nothing may be missing, damaged or left behind.
 
-chaos.py --attune=PATH [--seconds=60] [--seed=N] [--kill-every=SECONDS] [--folder=DIR]
+The disk is a small file system of its own, which is really full, where the kernel lets us mount one (root, or
+somebody with a user namespace); elsewhere a preloaded library (shim.c) says so of writes below the results.
+
+chaos.py --attune=PATH [--seconds=60] [--seed=N] [--kill-every=SECONDS] [--folder=DIR] [--disk=auto|mounted|shim]
 """
 
 import argparse
@@ -27,6 +30,7 @@ from suites import ROOT
 MODEL = pathlib.Path(__file__).parent / "chaos.mlir"
 # What the tuner may say when it ends by itself. Anything else is a failure.
 TWICE = "killed from outside, twice"
+DISK_BYTES = 64 << 20
 DISK = r"(?i)no space left|disk is full|no room to write|database or disk is full|cannot make a temporary folder"
 
 
@@ -36,20 +40,26 @@ class Storm:
     def __init__(self, options, folder):
         self.options, self.random = options, random.Random(options.seed)
         self.bench = Bench(options.attune.resolve(), folder)
-        self.out, self.events, self.full = folder / "out", folder / "events.jsonl", folder / "full"
-        self.temporary = folder / "tmp"
+        self.disk, self.events, self.full = folder / "disk", folder / "events.jsonl", folder / "full"
+        self.disk.mkdir()
+        self.isMounted = options.disk == "mounted"
+        if self.isMounted:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "attune-chaos", self.disk], check=True)
+        self.out, self.temporary = self.disk / "out", self.disk / "tmp"
         self.temporary.mkdir()
         self.killed = 0  # Workers, since the tuner was started.
-        self.shim = folder / "shim.so"
         self.tuner, self.log = None, open(folder / "stderr.txt", "w+")
         self.counts = collections.Counter()
-        self.environment = self.bench.environment | {"TMPDIR": str(self.temporary)} | self.full_disk(folder)
+        self.environment = self.bench.environment | {"TMPDIR": str(self.temporary)}
+        if not self.isMounted:
+            self.environment |= self.pretended_disk(folder)
 
-    def full_disk(self, folder):
+    def pretended_disk(self, folder):
         """Writes below the folder of results fail while the file `full` is there."""
-        subprocess.run([shutil.which("clang-22") or "cc", "-shared", "-fPIC", "-O1", "-w", "-o", self.shim,
+        shim = folder / "shim.so"
+        subprocess.run([shutil.which("clang-22") or "cc", "-shared", "-fPIC", "-O1", "-w", "-o", shim,
                         pathlib.Path(__file__).parent / "shim.c", "-ldl"], check=True)
-        return {"LD_PRELOAD": str(self.shim), "ATTUNE_SHIM_FAULT": "ENOSPC", "ATTUNE_SHIM_PATH": str(folder / "out"),
+        return {"LD_PRELOAD": str(shim), "ATTUNE_SHIM_FAULT": "ENOSPC", "ATTUNE_SHIM_PATH": str(self.out),
                 "ATTUNE_SHIM_WHILE": str(self.full)}
 
     def pretend_to_be_fast(self):
@@ -119,9 +129,13 @@ class Storm:
         self.counts["pauses"] += 1
 
     def fill_disk(self):
-        self.full.touch()
+        ballast = self.disk / "ballast" if self.isMounted else self.full
+        with open(ballast, "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while self.isMounted:
+                if not file.write(bytes(4096)):
+                    break
         time.sleep(self.random.uniform(0.1, 1))
-        self.full.unlink()
+        ballast.unlink()
         self.counts["full disks"] += 1
 
     def rage(self):
@@ -140,11 +154,15 @@ class Storm:
                 self.start()
 
     def calm(self):
-        """Until trials come again, then Ctrl-C: the last run ends as a person would end it."""
+        """Until trials come again, then Ctrl-C: the last run ends as a person would end it. What the storm did to a
+        run may end it a little later."""
         before = len(self.reported())
         end = time.monotonic() + 120
-        while len(self.reported()) < before + 2 and self.tuner.poll() is None and time.monotonic() < end:
+        while len(self.reported()) < before + 2 and time.monotonic() < end:
             time.sleep(0.2)
+            if self.tuner.poll() is not None:
+                self.ended()
+                self.start()
         if self.tuner.poll() is None:
             self.tuner.send_signal(signal.SIGINT)
         try:
@@ -196,6 +214,16 @@ class Storm:
         self.attune("compile", MODEL, "--threads=1", f"--spec={self.out / 'spec.mlir'}", "-o", "tuned.so")
 
 
+def may_mount(folder):
+    """How to start a program whose mounts are its own and end with it; nothing where the kernel permits none."""
+    for how in (["unshare", "--mount"], ["unshare", "--mount", "--user", "--map-root-user"]):
+        with contextlib.suppress(FileNotFoundError):
+            if subprocess.run([*how, "mount", "-t", "tmpfs", "-o", "size=4096", "attune-chaos", folder],
+                              stderr=subprocess.DEVNULL).returncode == 0:
+                return how
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attune", type=pathlib.Path, required=True)
@@ -203,11 +231,16 @@ def main():
     parser.add_argument("--kill-every", type=float, default=12, help="the tuner, on average")
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build" / "programs" / "chaos")
+    parser.add_argument("--disk", choices=["auto", "mounted", "shim"], default="auto")
     options = parser.parse_args()
+    if options.disk == "auto":
+        how = may_mount(pathlib.Path(__file__).parent)
+        again = [*(how or []), sys.executable, *sys.argv, f"--disk={'mounted' if how else 'shim'}"]
+        os.execvp(again[0], again)
     shutil.rmtree(options.folder, ignore_errors=True)
     options.folder.mkdir(parents=True)
     storm = Storm(options, options.folder.resolve())
-    print(f"seed {options.seed}", flush=True)
+    print(f"seed {options.seed}, a disk that is {options.disk}", flush=True)
     try:
         storm.pretend_to_be_fast()
         storm.rage()
@@ -215,6 +248,8 @@ def main():
         storm.check()
     except Failed as error:
         print(f"FAIL: {error}")
+        if storm.isMounted:  # It goes with us.
+            shutil.copytree(storm.disk, options.folder / "kept")
         return 1
     finally:
         for pid in storm.bench.children():
