@@ -108,7 +108,7 @@ class OpenTuner:
         self.folder.cleanup()
 
 
-PEERS = {"optuna": (Optuna, "optuna", "optuna>=4,<5"), "opentuner": (OpenTuner, "opentuner", "opentuner")}
+PEERS = {"optuna": (Optuna, "optuna", "optuna==4.9.*"), "opentuner": (OpenTuner, "opentuner", "opentuner")}
 
 
 def run_peer(create, domains, times, seed, budget):

@@ -9,7 +9,6 @@
 #include "attune/Report/Report.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Interrupt.h"
-#include "attune/Support/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -42,7 +41,9 @@ Expected<std::vector<EntryInputs>> collectInputs(const LoadedModel &loaded,
     if (!sets)
       return sets.takeError();
     for (InputSet &set : *sets)
-      inputs.push_back({entry.name, set.label, std::move(set.tensors)});
+      inputs.push_back({entry.name, set.label, std::move(set.tensors),
+                        entries.size() == 1 ? std::move(set.sizes)
+                                            : std::vector<SizeRange>()});
   }
   return inputs;
 }
@@ -75,53 +76,36 @@ std::vector<std::string> givenArguments(const CLI::App &command,
 }
 
 //===----------------------------------------------------------------------===//
-// session.json: the command, for --resume
+// Going on with a folder of results
 //===----------------------------------------------------------------------===//
 
-Error writeSessionFile(const TuneFlags &flags, StringRef folder) {
-  SmallString<256> here;
-  if (std::error_code code = sys::fs::current_path(here))
-    return makeError("the current folder: {0}", code.message());
-  json::Value file = json::Object{{"version", 1},
-                                  {"folder", here.str()},
-                                  {"arguments", json::Array(flags.arguments)}};
-  return writeFile((folder + "/session.json").str(),
-                   formatv("{0:2}\n", file).str());
+/// Whose words a command line is.
+enum class Source { User, SessionFile };
+
+/// A folder of results may be a stranger's. Its command tunes a program; it
+/// does not run others, and writes nothing elsewhere.
+Error refuseHarm(const TuneFlags &flags) {
+  std::string harm;
+  if (StringRef(flags.search).starts_with("exec:"))
+    harm = "run '" + StringRef(flags.search).drop_front(5).str() + "'";
+  else if (StringRef(flags.model.model).ends_with(".json"))
+    harm = "run the commands in '" + flags.model.model + "'";
+  else if (!flags.ireeFlags.empty())
+    harm = "give iree-compile flags of its own";
+  else if (!flags.events.empty() || !flags.model.saveFlags.empty())
+    harm = "write to '" +
+           (flags.events.empty() ? flags.model.saveFlags : flags.events) + "'";
+  if (harm.empty())
+    return Error::success();
+  std::string line = "attune tune";
+  for (const std::string &argument : flags.arguments)
+    line += " " + quote(argument);
+  return makeError("session.json would {0}, and may be a stranger's; to go on, "
+                   "give the command itself: {1}",
+                   harm, line);
 }
 
-/// The arguments of the session in `folder`; the current folder becomes the one
-/// they were given in.
-Expected<std::vector<std::string>> readSessionFile(StringRef folder) {
-  std::string path = (folder + "/session.json").str();
-  auto text = readFile(path);
-  if (!text)
-    return text.takeError();
-  auto json = parseJson(*text);
-  if (!json)
-    return makeError("{0}: {1}", path, toString(json.takeError()));
-  const json::Object *object = json->getAsObject();
-  if (!object || object->getInteger("version") != 1)
-    return makeError("{0}: not a session of this version of Attune", path);
-  auto here = object->getString("folder");
-  const json::Array *list = object->getArray("arguments");
-  if (!here || !list)
-    return makeError("{0}: 'folder' or 'arguments' is missing", path);
-  std::vector<std::string> arguments;
-  for (const json::Value &value : *list) {
-    auto argument = value.getAsString();
-    if (!argument)
-      return makeError("{0}: an argument is not text", path);
-    if (!argument->starts_with("--output="))
-      arguments.push_back(argument->str());
-  }
-  SmallString<256> output(folder);
-  sys::fs::make_absolute(output);
-  arguments.push_back(("--output=" + output).str());
-  if (std::error_code code = sys::fs::set_current_path(*here))
-    return makeError("{0}: the folder the command was given in: {1}", *here,
-                     code.message());
-  return arguments;
-}
+void addTuneOf(Source source, CLI::App &app, Action &chosen);
 
 Error resume(StringRef folder) {
   auto arguments = readSessionFile(folder);
@@ -129,7 +113,7 @@ Error resume(StringRef folder) {
     return arguments.takeError();
   CLI::App app;
   Action chosen;
-  addTune(app, chosen);
+  addTuneOf(Source::SessionFile, app, chosen);
   std::vector<std::string> all = {"tune"};
   append_range(all, *arguments);
   std::reverse(all.begin(), all.end()); // As CLI11 takes them.
@@ -319,7 +303,7 @@ namespace {
 
 Error tuneModel(const TuneFlags &flags, const Budget &budget,
                 StringRef folder) {
-  auto loaded = loadModel(flags.model);
+  auto loaded = loadModelForInputs(flags.model);
   if (!loaded)
     return loaded.takeError();
   auto inputs = collectInputs(*loaded, flags.model);
@@ -374,7 +358,9 @@ Error tune(const TuneFlags &flags) {
 
 } // namespace
 
-void addTune(CLI::App &app, Action &chosen) {
+namespace {
+
+void addTuneOf(Source source, CLI::App &app, Action &chosen) {
   auto *command = app.add_subcommand(
       "tune", "make a program faster: MLIR, or commands (.json)\n"
               "  attune tune model.mlir --budget=10m");
@@ -393,7 +379,9 @@ void addTune(CLI::App &app, Action &chosen) {
       ->allow_extra_args(false);
   command->add_option("--budget", flags->budget,
                       "time (90s, 10m, 2h) or number of trials; default 10m");
-  command->add_option("--search", flags->search, "auto, random or exhaustive");
+  command->add_option("--search", flags->search,
+                      "auto, random, exhaustive, or the engine of somebody "
+                      "else: optuna, opentuner, \"exec:PROGRAM ARGUMENTS\"");
   command->add_option("-o,--output", flags->output,
                       "folder of results (default: MODEL.attune)");
   command->add_option("--resume", flags->resume,
@@ -413,29 +401,43 @@ void addTune(CLI::App &app, Action &chosen) {
                     "if trials cannot be written, go on in memory");
   command->add_option("--events", flags->events,
                       "append a line of JSON for each trial to this file");
-  command->callback([&chosen, flags, command] {
+  command->callback([&chosen, flags, command, source] {
     bool resumes = !flags->resume.empty();
     if (resumes && command->count_all() > 2)
       throw CLI::ValidationError(
           "--resume", "the folder has the whole command; give nothing else");
     if (!resumes && flags->model.model.empty() && flags->flagFile.empty())
       throw CLI::RequiredError("MODEL");
-    flags->arguments = givenArguments(*command, {"--resume"});
+    // A folder of results does not write elsewhere when it is taken up again.
+    StringSet<> notKept = {"--resume"};
+    if (source == Source::User)
+      for (StringRef name : {"--events", "--save-flags"})
+        notKept.insert(name);
+    flags->arguments = givenArguments(*command, notKept);
     flags->command = "attune tune";
     for (const std::string &argument :
          givenArguments(*command, {"--resume", "--budget", "--output", "--json",
                                    "--keep-going", "--events", "--log-level",
                                    "--save-flags"}))
       flags->command += " " + quote(argument);
-    chosen = [flags, resumes] {
+    chosen = [flags, resumes, source] {
       if (resumes)
         return resume(flags->resume);
       if (!flags->flagFile.empty())
         if (Error error = applyFlagFile(flags->flagFile, flags->model))
           return error;
+      if (source == Source::SessionFile)
+        if (Error error = refuseHarm(*flags))
+          return error;
       return tune(*flags);
     };
   });
+}
+
+} // namespace
+
+void addTune(CLI::App &app, Action &chosen) {
+  addTuneOf(Source::User, app, chosen);
 }
 
 } // namespace attune::cli

@@ -2,7 +2,8 @@
 # Installs what Attune needs on Debian 12 and leaves alone what is there: a few
 # milliseconds when there is nothing to do. `setup.sh bench` adds the peers that
 # ./dev bench compares with, `setup.sh long` what only the long tests need,
-# `setup.sh iree` the compiler of --backend=iree.
+# `setup.sh iree` the compiler of --backend=iree, `setup.sh models` PyTorch, torch-mlir,
+# ONNX and JAX in .venv-models (7 GB), to import and make models.
 # Part of Attune, under the Apache License v2.0 with LLVM Exceptions; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 set -euo pipefail
@@ -20,10 +21,11 @@ packages=(
 )
 case "${1:-}" in
   "") ;;
-  bench) requirements+=(requirements-bench.txt) ;;
+  bench) requirements+=(requirements-bench.txt requirements-search.txt) ;;
   iree) requirements+=(requirements-iree.txt) ;;
+  models) ;; # in a folder of their own, see the end
   long) packages+=(golang-go linux-perf) ;; # other profilers, for the long tests
-  *) echo "error: setup takes bench, iree, long or nothing, not $1" >&2; exit 2 ;;
+  *) echo "error: setup takes bench, iree, models, long or nothing, not $1" >&2; exit 2 ;;
 esac
 
 die() {
@@ -63,15 +65,18 @@ install_packages() {
 
 # Packages from PyPI live in .venv, with a stamp for each list that was installed.
 install_python() {
-  local list stamp
+  local list stamp alone
   [ -x "$venv/bin/python" ] || /usr/bin/python3 -m venv "$venv" >&2 ||
     die "python3 -m venv failed (see above)"
   for list in "${requirements[@]}"; do
     stamp="$venv/$list.installed"
     if cmp -s "$root/tools/dev/$list" "$stamp"; then continue; fi
-    echo "installing the Python packages of tools/dev/$list in .venv" >&2
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-      -r "$root/tools/dev/$list" >&2 </dev/null ||
+    echo "installing the Python packages of tools/dev/$list in ${venv##*/}" >&2
+    # What is named so would bring packages that nothing here needs.
+    alone=()
+    [[ $list != *-alone.txt ]] || alone=(--no-deps)
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --use-pep517 \
+      "${alone[@]}" -r "$root/tools/dev/$list" >&2 </dev/null ||
       die "pip could not install the packages of tools/dev/$list: is the network there?"
     cp "$root/tools/dev/$list" "$stamp"
   done
@@ -87,3 +92,8 @@ if [ -n "$missing" ]; then
   install_packages $missing
 fi
 install_python
+if [ "${1:-}" = models ]; then
+  venv="$root/.venv-models"
+  requirements=(requirements-models.txt requirements-models-alone.txt)
+  install_python
+fi

@@ -3,12 +3,14 @@
 """What the clients of search engines share: docs/search-protocol.md in Python."""
 
 import json
+import random
 import sys
 
 VERSION = 1
-# So often an engine may propose what is invalid or known before what is nearest
-# to its wish, or a random one, is taken instead.
+# So often an engine may propose what is known before a random one is taken.
 PATIENCE = 40
+# So many random wishes are tried before everything seems to be known.
+DRAWS = 200
 
 
 def say(kind, **fields):
@@ -43,11 +45,18 @@ def order_of(places):
     return sorted(range(len(places)), key=lambda i: (places[i], i))
 
 
+def draw(knob):
+    if knob["type"] == "permutation":
+        return random.sample(range(knob["length"]), knob["length"])
+    return random.choice(values(knob))
+
+
 def serve(create):
     """`create(space)` gives an engine with `propose()` (a token and a wish: a value
     for every knob), `reject(token)`, `tell(token, value)` (value None: it failed)
     and `learn(configuration, value)` (of a trial that it did not propose)."""
     space = hear()
+    random.seed(space["seed"])
     engine = create(space)
     say("ready")
     tokens = {}
@@ -60,27 +69,35 @@ def serve(create):
             else:
                 engine.tell(token, value)
         elif message["kind"] == "ask":
-            asked = next_one(engine, tokens)
+            asked = next_one(engine, space["knobs"], tokens)
             say("configurations", configurations=[asked] if asked is not None else [])
 
 
-def next_one(engine, tokens):
-    """A valid configuration that is not known; nothing when the engine has none."""
+def next_one(engine, knobs, tokens):
+    """A valid configuration that is not known: what the engine wishes or what is
+    nearest to that, else a random one; nothing when the engine ends or none is left."""
     for _ in range(PATIENCE):
         proposal = engine.propose()
         if proposal is None:
             return None
         token, wish = proposal
-        checked = check(wish)
-        if not checked["valid"]:
-            # Knobs that do not exist for these values, and constraints it cannot know.
-            near = checked["nearest"]
-            near_checked = check(near)
-            if not near_checked["known"]:
-                tokens[key(near)] = token
-                return near
-        elif not checked["known"]:
-            tokens[key(wish)] = token
-            return wish
+        found = find_near(wish)
+        if found is not None:
+            tokens[key(found)] = token
+            return found
         engine.reject(token)
+    for _ in range(DRAWS):
+        found = find_near({knob["name"]: draw(knob) for knob in knobs})
+        if found is not None:
+            return found
     return None
+
+
+def find_near(wish):
+    """The wish, or the valid configuration nearest to it (where knobs do not exist,
+    or constraints that the engine cannot know are not met); nothing if that is known."""
+    checked = check(wish)
+    if not checked["valid"]:
+        wish = checked["nearest"]
+        checked = check(wish)
+    return None if checked["known"] else wish

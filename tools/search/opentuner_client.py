@@ -4,7 +4,6 @@
 
 import argparse
 import logging
-import random
 import sys
 import tempfile
 
@@ -17,7 +16,7 @@ try:
     from opentuner.resultsdb.models import Result
     from opentuner.search import manipulator
 except ImportError as error:
-    sys.exit(f"opentuner is not installed for this Python ({error}): python3 -m pip install opentuner "
+    sys.exit(f"opentuner is not installed for this Python ({error}): python3 -m pip install opentuner==0.8.8 "
              "(ATTUNE_PYTHON names another Python)")
 
 # OpenTuner takes failures by their time.
@@ -35,7 +34,6 @@ def parameter(knob):
 class Engine:
     def __init__(self, space):
         logging.disable(logging.WARNING)
-        random.seed(space["seed"])
         self.knobs = space["knobs"]
         tunable = manipulator.ConfigurationManipulator()
         for knob in self.knobs:

@@ -10,7 +10,7 @@ import guest
 try:
     import optuna
 except ImportError:
-    sys.exit("optuna is not installed for this Python: python3 -m pip install 'optuna>=4,<5' "
+    sys.exit("optuna is not installed for this Python: python3 -m pip install 'optuna==4.9.*' "
              "(ATTUNE_PYTHON names another Python)")
 
 

@@ -24,7 +24,8 @@ protected:
   GuestOptions options(llvm::StringRef mode, std::string argument = "") {
     GuestOptions result;
     result.name = "fake";
-    result.arguments = {"python3",
+    // Without site-packages: it starts faster, and often.
+    result.arguments = {"/usr/bin/python3", "-S",
                         ATTUNE_SOURCE_DIR "/unittests/Search/fake_guest.py",
                         mode.str(), std::move(argument)};
     result.answerSeconds = 20;
@@ -32,8 +33,8 @@ protected:
     return result;
   }
 
-  /// Asks until there is no more; gives the number of trials.
-  size_t exhaust(Searcher &searcher, size_t batch = 1) {
+  /// Asks until there is no more, or enough; gives the number of trials.
+  size_t exhaust(Searcher &searcher, size_t batch = 1, size_t enough = 1000) {
     std::set<std::string> asked;
     while (true) {
       auto configurations = searcher.ask(batch);
@@ -45,7 +46,7 @@ protected:
         trial.seconds = {1.0 + double(asked.size() % 7)};
         searcher.tell(trial);
       }
-      if (configurations.empty())
+      if (configurations.empty() || asked.size() >= enough)
         return asked.size();
     }
   }
@@ -72,6 +73,7 @@ TEST_F(GuestTest, AfterTooManyFailuresAutoGoesOn) {
            {"dies", "it ended (exit status 7): out of ideas"},
            {"killed", "it ended (SIGKILL"},
            {"garbage", "something else than JSON"},
+           {"half", "it ended (exit status 0)"},
            {"version", "no message of version 1"},
            {"invalid", "which is not in the space"},
            {"repeat", "once more"}}) {
@@ -87,13 +89,18 @@ TEST_F(GuestTest, AfterTooManyFailuresAutoGoesOn) {
 }
 
 TEST_F(GuestTest, OneThatHangsIsNotWaitedForEver) {
-  GuestOptions hangs = options("hangs");
-  hangs.answerSeconds = 2;
-  hangs.restarts = 0;
-  auto searcher = llvm::cantFail(createGuestSearcher(space, hangs));
-  EXPECT_EQ(exhaust(*searcher), space.count());
-  EXPECT_EQ(notes, std::vector<std::string>{
-                       "search fake: no answer for 2.0 s; going on with auto"});
+  for (const char *mode : {"hangs", "hangsInALine"}) {
+    SCOPED_TRACE(mode);
+    notes.clear();
+    GuestOptions hangs = options(mode);
+    hangs.answerSeconds = 2;
+    hangs.restarts = 0;
+    auto searcher = llvm::cantFail(createGuestSearcher(space, hangs));
+    EXPECT_EQ(exhaust(*searcher), space.count());
+    EXPECT_EQ(notes,
+              std::vector<std::string>{
+                  "search fake: no answer for 2.0 s; going on with auto"});
+  }
 }
 
 TEST_F(GuestTest, KilledAtTrial20ItKnowsThemAllAfterwards) {
@@ -129,6 +136,57 @@ TEST_F(GuestTest, OneThatDoesNotStartIsAnError) {
   auto none = createGuestSearcher(space, nowhere);
   ASSERT_FALSE(bool(none));
   EXPECT_THAT(llvm::toString(none.takeError()), HasSubstr("/no/such/program"));
+}
+
+TEST_F(GuestTest, APackageThatIsMissingIsNamed) {
+  auto folder = llvm::cantFail(TemporaryFolder::create());
+  for (std::string engine : {"optuna", "opentuner"}) {
+    // Stands before one that is installed.
+    llvm::cantFail(writeFile(folder.getPath() + "/" + engine + ".py",
+                             "raise ImportError('not here')\n"));
+    GuestOptions client;
+    client.name = engine;
+    client.arguments = {"env", "PYTHONPATH=" + folder.getPath(), "python3",
+                        ATTUNE_SOURCE_DIR "/tools/search/" + engine +
+                            "_client.py"};
+    auto searcher = createGuestSearcher(space, client);
+    ASSERT_FALSE(bool(searcher));
+    std::string message = llvm::toString(searcher.takeError());
+    EXPECT_THAT(message, HasSubstr("search " + engine + ": it ended"));
+    EXPECT_THAT(message, HasSubstr(engine + " is not installed"));
+    EXPECT_THAT(message, HasSubstr("pip install"));
+  }
+}
+
+/// The engines themselves, with all kinds of knobs, where `./dev setup bench`
+/// has put them.
+TEST_F(GuestTest, EnginesProposeWhatIsValidAndNew) {
+  const char *python = ATTUNE_SOURCE_DIR "/.venv/bin/python";
+  Space typed = llvm::cantFail(parseSpace(
+      R"({"knobs": [{"name": "a", "range": [1, 9]}, {"name": "b", "values": [true, false]},
+                    {"name": "c", "values": ["x", "y"], "when": "b"},
+                    {"name": "p", "permutation": 3}],
+          "constraints": ["a % 4 != 3"]})",
+      "typed"));
+  bool isAny = false;
+  for (std::string engine : {"optuna", "opentuner"}) {
+    if (std::system(
+            (python + (" -c 'import " + engine + "' 2>/dev/null")).c_str()))
+      continue;
+    isAny = true;
+    SCOPED_TRACE(engine);
+    GuestOptions client = options("");
+    client.name = engine;
+    client.arguments = {python, ATTUNE_SOURCE_DIR "/tools/search/" + engine +
+                                    "_client.py"};
+    client.answerSeconds = 120;
+    space = typed;
+    auto searcher = llvm::cantFail(createGuestSearcher(space, client));
+    EXPECT_EQ(exhaust(*searcher, 3, 24), 24u);
+    EXPECT_THAT(notes, testing::IsEmpty());
+  }
+  if (!isAny)
+    GTEST_SKIP() << "neither optuna nor opentuner is installed in .venv";
 }
 
 TEST_F(GuestTest, CommandsAreSplitAsAShellWould) {

@@ -49,6 +49,10 @@ TEST(Recording, SaysWhereAFileIsWrong) {
   EXPECT_EQ(errorOf("a,time_ms\n1,fast\n"),
             "k.csv:2: 'fast' is no time: a positive number, or nothing for a "
             "failure");
+  // What becomes 0 in seconds would count as a failure.
+  EXPECT_EQ(errorOf("a,time_us\n1,1\n2,1e-322\n"),
+            "k.csv:3: '1e-322' is no time: a positive number, or nothing for a "
+            "failure");
   EXPECT_EQ(errorOf("a,time_ms\n"), "k.csv: no measurements in it");
   EXPECT_EQ(errorOf("a,time_ms\n1,\n"), "k.csv: every configuration failed");
 }

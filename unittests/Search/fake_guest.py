@@ -37,6 +37,12 @@ for line in sys.stdin:
             if mode == "garbage":
                 print("Traceback: no JSON", flush=True)
                 continue
+            if mode in ("half", "hangsInALine"):
+                sys.stdout.write('{"version": 1, "kind": "configura')
+                sys.stdout.flush()
+                if mode == "half":
+                    sys.exit()
+                time.sleep(1000)
             if mode == "version":
                 print(json.dumps({"version": 2, "kind": "configurations"}), flush=True)
                 continue
