@@ -30,6 +30,7 @@ from suites import ROOT
 MODEL = pathlib.Path(__file__).parent / "chaos.mlir"
 # What the tuner may say when it ends by itself. Anything else is a failure.
 TWICE = "killed from outside, twice"
+AT_THE_START = "cannot be used as a worker: SIGKILL"  # Thrice.
 DISK_BYTES = 64 << 20
 DISK = r"(?i)no space left|disk is full|no room to write|database or disk is full|cannot make a temporary folder"
 
@@ -99,6 +100,8 @@ class Storm:
             self.counts["stopped by the full disk"] += 1
         elif status == 1 and last.startswith("error: ") and TWICE in last and self.killed > 1:
             self.counts["stopped by two kills of one job"] += 1
+        elif status == 1 and last.startswith("error: ") and AT_THE_START in last and self.killed > 2:
+            self.counts["stopped by three kills of a worker that started"] += 1
         else:
             raise Failed(f"the tuner ended with status {status} and said: {said[-600:]}")
 
