@@ -14,7 +14,7 @@ from . import _tools
 WHAT = "an ONNX file"
 TO_LINALG = ("--pass-pipeline=builtin.module(torch-onnx-to-torch-backend-pipeline,"
              "torch-backend-to-linalg-on-tensors-backend-pipeline)")
-# The newest that torch-mlir's lowerings know throughout.
+# Older files are brought to this one: torch-mlir's lowerings know it throughout.
 OPSET = 17
 
 
@@ -33,7 +33,7 @@ def from_onnx(path, sizes=None):
     with tempfile.TemporaryDirectory(prefix="attune-") as folder:
         folded = _fold_constants(onnx, model, path, folder)
         imported = pathlib.Path(folder) / "imported.mlir"
-        _import(folded, imported, path)
+        _import(folded, _opset(model), imported, path)
         text = _tools.optimize(optimizer, TO_LINALG, imported.read_text(), path, folder)
         return _tools.lower_scans(text, path, folder)
 
@@ -107,8 +107,7 @@ def _fold_constants(onnx, model, path, folder):
 
 
 def _to_opset(onnx, model):
-    version = next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), OPSET)
-    if version >= OPSET:
+    if _opset(model) >= OPSET:
         return model
     try:
         return onnx.version_converter.convert_version(model, OPSET)
@@ -116,8 +115,11 @@ def _to_opset(onnx, model):
         return model  # The importer knows most older forms, too.
 
 
-def _import(model, result, path):
-    importer = _tools.load("torch_mlir.tools.import_onnx.__main__", WHAT)
-    del importer
+def _opset(model):
+    return next((entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")), OPSET)
+
+
+def _import(model, opset, result, path):
+    _tools.load("torch_mlir.tools.import_onnx.__main__", WHAT)
     _tools.run([sys.executable, "-m", "torch_mlir.tools.import_onnx", model, "-o", result,
-                "--opset-version", str(OPSET)], path)
+                "--opset-version", str(max(OPSET, opset))], path)

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Packages and programs of others: found, or named with how to install them."""
 
+import contextlib
 import importlib
 import importlib.metadata
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from _attune import Error
 
@@ -83,6 +86,27 @@ def run(command, what):
     if done.returncode:
         raise Error(f"{what}: {error_line(done.stderr, done.returncode)}")
     return done.stdout
+
+
+@contextlib.contextmanager
+def printed():
+    """What C++ in this process prints on standard error meanwhile: `.text`
+    afterwards. Compilers say there what their exceptions leave out."""
+    class Printed:
+        text = ""
+
+    result = Printed()
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield result
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            result.text = file.read().decode(errors="replace")
 
 
 def error_line(stderr, status):

@@ -72,9 +72,10 @@ def _as_module(torch, function):
 def _to_text(exported, name, elide_weights):
     fx = _tools.load("torch_mlir.fx", WHAT)
     try:
-        module = fx.export_and_import(exported, output_type="linalg-on-tensors", func_name="main")
+        with _tools.printed() as said:
+            module = fx.export_and_import(exported, output_type="linalg-on-tensors", func_name="main")
     except Exception as error:
-        raise Error(f"{name}: torch-mlir does not lower it: {_reason(str(error))}") from error
+        raise Error(f"{name}: torch-mlir does not lower it: {_reason(said.text + str(error))}") from error
     limits = {"large_elements_limit": 16, "large_resource_limit": 64} if elide_weights else {}
     text = module.operation.get_asm(**limits)
     with tempfile.TemporaryDirectory(prefix="attune-") as folder:
@@ -85,4 +86,4 @@ def _reason(text):
     """The line that names the op, in all that torch-mlir prints."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     said = [line for line in lines if "error:" in line] or lines[:1] or ["no message"]
-    return said[0][:500]
+    return said[0][:300]
