@@ -4,9 +4,11 @@
 
 ./dev bench matmul
 ./dev bench matmul --sizes=bench/data/matmul_harness.csv --threads=1,2 --budget=1m --json
+./dev bench python   what importing the package and calling a function cost
 ./dev bench hooks    what it costs to time every dispatch
 ./dev bench spaces   how long constrained spaces take to build
 ./dev bench search   searchers against recorded measurements
+./dev bench models   whole models, beside onnxruntime and IREE
 
 For each problem: tune, compile untuned and tuned, check every result, measure.
 A peer's time is the median over the rounds of the fastest call in a round.
@@ -20,9 +22,11 @@ import sys
 
 import hooks
 import peers as peer_processes
+import python_calls
 import search
 import spaces
 from families import FAMILIES
+from models import compare as models
 from peers import PeerError, attune
 
 WORK = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench"
@@ -180,7 +184,7 @@ def parse_arguments():
 
 
 def main():
-    others = {"hooks": hooks.main, "search": search.main, "spaces": spaces.main}
+    others = {"hooks": hooks.main, "models": models.main, "python": python_calls.main, "search": search.main, "spaces": spaces.main}
     if sys.argv[1:] and sys.argv[1] in others:
         return others[sys.argv[1]](sys.argv[2:])
     options, family, problems = parse_arguments()

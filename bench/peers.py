@@ -125,8 +125,8 @@ PEERS = {"openblas": start_openblas, "onednn": start_onednn}
 
 
 def attune(*arguments):
-    """Runs the attune that was just built; its progress goes to standard error."""
-    program = ROOT / "build" / "dev" / "tools" / "attune" / "attune"
+    """Runs the attune that was just built, or $ATTUNE; its progress goes to standard error."""
+    program = os.environ.get("ATTUNE") or ROOT / "build" / "dev" / "tools" / "attune" / "attune"
     try:
         done = subprocess.run([program, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=sys.stderr,
                               stderr=subprocess.PIPE, text=True)
