@@ -16,15 +16,33 @@ std::string attune::countText(const Space &space) {
   return space.count() == UINT64_MAX ? text + "+" : text;
 }
 
-static llvm::StringRef textOf(const Expression &constraint,
-                              std::string &storage) {
-  storage = constraint.getSource().empty() ? constraint.str()
-                                           : constraint.getSource();
-  return storage;
+static std::string textOf(const Expression &constraint) {
+  return constraint.getSource().empty() ? constraint.str()
+                                        : constraint.getSource();
+}
+
+/// The domain as docs/spaces.md writes it, so that what is printed can be read.
+static void addDomain(llvm::json::Object &object, const Domain &domain) {
+  if (domain.getKind() == Domain::Kind::Permutation) {
+    object["permutation"] = static_cast<int64_t>(
+        std::get<std::vector<int64_t>>(domain.at(0)).size());
+    return;
+  }
+  if (domain.getKind() == Domain::Kind::Range) {
+    int64_t first = std::get<int64_t>(domain.at(0));
+    int64_t second = std::get<int64_t>(domain.at(domain.size() > 1));
+    object["range"] = llvm::json::Array{
+        first, std::get<int64_t>(domain.at(domain.size() - 1)),
+        std::max<int64_t>(1, second - first)};
+    return;
+  }
+  llvm::json::Array values;
+  for (uint64_t i = 0; i < domain.size(); ++i)
+    values.push_back(toJSON(domain.at(i)));
+  object["values"] = std::move(values);
 }
 
 void attune::describeSpace(const Space &space, llvm::raw_ostream &out) {
-  std::string text;
   size_t width = 0;
   for (const Knob &knob : space.getKnobs())
     width = std::max(width, knob.name.size());
@@ -32,27 +50,28 @@ void attune::describeSpace(const Space &space, llvm::raw_ostream &out) {
     out << llvm::left_justify(knob.name, width) << "  "
         << knob.domain.describe();
     if (knob.condition)
-      out << "  when " << textOf(*knob.condition, text);
+      out << "  when " << textOf(*knob.condition);
     out << '\n';
   }
   for (const Expression &constraint : space.getConstraints())
-    out << "such that " << textOf(constraint, text) << '\n';
+    out << "such that " << textOf(constraint) << '\n';
   out << countText(space) << " configurations\n";
 }
 
 llvm::json::Value attune::toJSON(const Space &space) {
-  std::string text;
   llvm::json::Array knobs, constraints;
   for (const Knob &knob : space.getKnobs()) {
     llvm::json::Object object{{"name", knob.name},
                               {"size", knob.domain.size()},
                               {"domain", knob.domain.describe()}};
+    addDomain(object, knob.domain);
     if (knob.condition)
-      object["when"] = textOf(*knob.condition, text);
+      object["when"] = knob.condition->str();
     knobs.push_back(std::move(object));
   }
+  // As expressions: the source of a schedule's constraint is a message.
   for (const Expression &constraint : space.getConstraints())
-    constraints.push_back(textOf(constraint, text));
+    constraints.push_back(constraint.str());
   return llvm::json::Object{{"version", 1},
                             {"schedule", space.getSchedule()},
                             {"knobs", std::move(knobs)},

@@ -12,6 +12,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <cstdlib>
+
 using namespace llvm;
 
 namespace attune {
@@ -23,20 +25,39 @@ const std::string &executableFolder() {
   return folder;
 }
 
+/// Of the installation that a program which only links Attune (Python, a host
+/// program) is to use.
+static std::string namedFolder() {
+  const char *program = std::getenv("ATTUNE");
+  if (!program || !*program)
+    return "";
+  SmallString<256> path;
+  // In the build, `attune` is run through no link; an installed one may be.
+  if (sys::fs::real_path(program, path))
+    return "";
+  return sys::path::parent_path(path).str();
+}
+
 Expected<std::string> findInstalled(ArrayRef<std::string> places,
                                     StringRef what, StringRef advice) {
-  for (const std::string &place : places) {
-    SmallString<256> path(place);
-    if (!sys::path::is_absolute(path)) {
-      path = executableFolder();
-      sys::path::append(path, place);
-      sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  std::string named = namedFolder();
+  for (const std::string &folder : {executableFolder(), named}) {
+    if (folder.empty())
+      continue;
+    for (const std::string &place : places) {
+      SmallString<256> path(place);
+      if (!sys::path::is_absolute(path)) {
+        path = folder;
+        sys::path::append(path, place);
+        sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+      }
+      if (sys::fs::exists(path))
+        return std::string(path);
     }
-    if (sys::fs::exists(path))
-      return std::string(path);
   }
-  return makeError("{0} not found (looked in {1}): {2}", what,
-                   executableFolder(), advice);
+  return makeError("{0} not found (looked in {1}{2}): {3}", what,
+                   executableFolder(), named.empty() ? "" : ", " + named,
+                   advice);
 }
 
 } // namespace attune

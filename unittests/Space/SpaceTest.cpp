@@ -40,6 +40,27 @@ static std::string with(llvm::StringRef constraint) {
 }
 
 //===----------------------------------------------------------------------===//
+// Printed, and read back
+//===----------------------------------------------------------------------===//
+
+TEST(Listing, IsReadBackAsTheSameSpace) {
+  Space space = fromText(R"({"knobs": [
+    {"name": "range", "range": [2, 14, 4]}, {"name": "one", "range": [5, 5]},
+    {"name": "list", "pow2": [8, 64]}, {"name": "flag", "values": [true, false]},
+    {"name": "place", "values": ["l1", "l2"], "when": "flag"},
+    {"name": "order", "permutation": 3},
+    {"name": "rate", "float": {"from": 0.5, "to": 2.5, "steps": 3}}],
+    "constraints": ["range * list <= 256", "place == 'l2' or list < 64",
+                    "8 <= list <= 32 or one == 5"]})");
+  std::string printed = llvm::formatv("{0}", toJSON(space)).str();
+  Space again = fromText(printed);
+  ASSERT_EQ(again.count(), space.count());
+  for (uint64_t i = 0; i < space.count(); ++i)
+    ASSERT_EQ(toString(again.at(i)), toString(space.at(i)));
+  EXPECT_EQ(llvm::formatv("{0}", toJSON(again)).str(), printed);
+}
+
+//===----------------------------------------------------------------------===//
 // Published spaces
 //===----------------------------------------------------------------------===//
 

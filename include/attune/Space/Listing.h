@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// What `attune space` prints of a space: for people, or one JSON value.
+// What `attune space` prints of a space: for people, or one JSON value that
+// `parseSpace` reads.
 
 #ifndef ATTUNE_SPACE_LISTING_H
 #define ATTUNE_SPACE_LISTING_H

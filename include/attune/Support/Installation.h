@@ -19,9 +19,10 @@ namespace attune {
 /// while it runs.
 const std::string &executableFolder();
 
-/// The first of `places` (relative to executableFolder, or absolute) that
-/// exists. The error says that `what` is missing, where it was looked for, and
-/// `advice`.
+/// The first of `places` that exists: absolute, or relative to executableFolder
+/// and then to the folder of the program that $ATTUNE names (for programs that
+/// link Attune and are not installed with it: Python). The error says that
+/// `what` is missing, where it was looked for, and `advice`.
 llvm::Expected<std::string> findInstalled(llvm::ArrayRef<std::string> places,
                                           llvm::StringRef what,
                                           llvm::StringRef advice);
