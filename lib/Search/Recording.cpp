@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
 #include <chrono>
 #include <cmath>
 #include <set>
@@ -77,6 +78,10 @@ static llvm::Error readHead(StringRef line, StringRef path, Columns &columns) {
 static llvm::Expected<Columns> readColumns(StringRef text, StringRef path) {
   llvm::SmallVector<StringRef> lines;
   text.split(lines, '\n');
+  // Texts of choices are printed and sent to searchers as JSON.
+  for (auto [i, line] : llvm::enumerate(lines))
+    if (!llvm::json::isUTF8(line))
+      return makeError("{0}:{1}: not UTF-8", path, i + 1);
   Columns columns;
   StringRef head = lines[0].trim();
   if (llvm::Error error = readHead(head, path, columns))
@@ -95,15 +100,17 @@ static llvm::Expected<Columns> readColumns(StringRef text, StringRef path) {
       return makeError("{0}:{1}: {2} values, and {3} columns", path, number,
                        fields.size(), columns.names.size() + 1);
     StringRef time = fields.back().trim();
-    double value = 0;
+    double seconds = 0;
+    bool isNumber = !time.getAsDouble(seconds);
+    seconds *= *unit; // May become 0, which would mean that it failed.
     if (!time.empty() &&
-        (time.getAsDouble(value) || !(value > 0) || !std::isfinite(value)))
+        (!isNumber || !(seconds > 0) || !std::isfinite(seconds)))
       return makeError("{0}:{1}: '{2}' is no time: a positive number, or "
                        "nothing for a failure",
                        path, number, time);
     for (size_t k = 0; k < columns.names.size(); ++k)
       columns.texts[k].push_back(fields[k].trim());
-    columns.seconds.push_back(value * *unit);
+    columns.seconds.push_back(seconds);
     columns.lines.push_back(number);
   }
   if (columns.lines.empty())

@@ -53,6 +53,7 @@ TEST(Recording, SaysWhereAFileIsWrong) {
   EXPECT_EQ(errorOf("a,time_us\n1,1\n2,1e-322\n"),
             "k.csv:3: '1e-322' is no time: a positive number, or nothing for a "
             "failure");
+  EXPECT_EQ(errorOf("a,time_ms\n1,1\n\xff,2\n"), "k.csv:3: not UTF-8");
   EXPECT_EQ(errorOf("a,time_ms\n"), "k.csv: no measurements in it");
   EXPECT_EQ(errorOf("a,time_ms\n1,\n"), "k.csv: every configuration failed");
 }
@@ -80,6 +81,54 @@ TEST(Recording, ScoresRandomZeroAndTheOptimumOne) {
   EXPECT_DOUBLE_EQ(half.median, 0.5);
   EXPECT_DOUBLE_EQ(half.lowerQuartile, 0.25);
   EXPECT_LT(half.score, 0); // Nothing found counts as the worst: 4 s.
+}
+
+namespace {
+/// Asks what it is given, and keeps what it is told.
+class FakeSearcher final : public Searcher {
+public:
+  explicit FakeSearcher(std::vector<Configuration> list)
+      : list(std::move(list)) {}
+  std::vector<Configuration> ask(size_t n) override {
+    std::vector<Configuration> asked;
+    while (asked.size() < n && next < list.size())
+      asked.push_back(list[next++]);
+    return asked;
+  }
+  void tell(const Trial &trial) override { told.push_back(trial); }
+  std::string stopReason() const override {
+    return next == list.size() ? "the list is over" : "";
+  }
+
+  std::vector<Trial> told;
+
+private:
+  std::vector<Configuration> list;
+  size_t next = 0;
+};
+} // namespace
+
+TEST(Recording, ReplaysWhatASearcherAsks) {
+  Recording recording =
+      llvm::cantFail(parseRecording("a,time_s\n1,3\n2,\n3,2\n4,5\n", "k.csv"));
+  auto a = [](int64_t value) { return Configuration{"", {{"a", value}}}; };
+  // A failure, something that is not in the space, then times.
+  FakeSearcher searcher({a(2), a(7), a(4), a(3), a(1)});
+  ReplayRun run = replaySearch(recording, searcher, 10);
+  EXPECT_THAT(run.bestSeconds, testing::ElementsAre(0, 0, 5, 2, 2));
+  EXPECT_EQ(run.stopReason, "the list is over");
+  std::vector<Outcome> outcomes;
+  for (const Trial &trial : searcher.told)
+    outcomes.push_back(trial.outcome);
+  EXPECT_THAT(outcomes,
+              testing::ElementsAre(Outcome::CompileError, Outcome::CompileError,
+                                   Outcome::Ok, Outcome::Ok, Outcome::Ok));
+
+  // No more than the budget is asked.
+  FakeSearcher endless({a(1), a(2), a(3)});
+  EXPECT_THAT(replaySearch(recording, endless, 1).bestSeconds,
+              testing::ElementsAre(3));
+  EXPECT_EQ(endless.told.size(), 1u);
 }
 
 class PublishedSpace : public testing::TestWithParam<const char *> {};
