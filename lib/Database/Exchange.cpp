@@ -167,8 +167,12 @@ Error Database::exportLines(LineSink sink) const {
       return error;
     return exportTrials(connection, sink);
   };
-  Error error = writeAll();
-  return joinErrors(std::move(error), connection.run("END"));
+  Error error = writeAll(), end = connection.run("END");
+  if (!error)
+    return end;
+  // Of a damaged file both say the same.
+  consumeError(std::move(end));
+  return error;
 }
 
 //===----------------------------------------------------------------------===//
@@ -345,8 +349,10 @@ Error Importer::takeSession(const json::Object &object) {
       uid, *program, *targetRow, fields.integer("threads"), toText(*versions),
       seed, fields.text("budget"), fields.text("command"),
       fields.real("startedAt"), endedAt, fields.text("status"));
-  if (Error wrong = fields.take())
-    return joinErrors(std::move(wrong), std::move(error));
+  if (Error wrong = fields.take()) {
+    consumeError(std::move(error)); // It follows from what is missing.
+    return wrong;
+  }
   if (error)
     return error;
   if (sqlite3_changes(connection.getHandle()) > 0) {
@@ -482,7 +488,8 @@ Expected<Database::ImportCounts> Database::merge(const Database &other) {
   Importer importer(*impl->connection);
   if (Error error = other.exportLines(
           [&](StringRef line) { return importer.take(line); }))
-    return makeError("{0}: {1}", other.getPath(), toString(std::move(error)));
+    return makeError("merging {0}: {1}", other.getPath(),
+                     toString(std::move(error)));
   if (Error error = transaction.commit())
     return error;
   return importer.counts;

@@ -200,12 +200,27 @@ Expected<std::vector<DispatchSummary>> Database::summarizeDispatches() const {
 static constexpr size_t findingLimit = 100;
 
 /// A failure to read is a finding here, not an error: that is what is asked.
-static void addFailure(Error error, std::vector<std::string> &findings) {
-  if (error)
-    findings.push_back(toString(std::move(error)));
+/// Each once: what cannot be read is met by several questions. Without the
+/// path, which all have.
+static void addFailure(Error error, StringRef path,
+                       std::vector<std::string> &findings) {
+  std::string text = toString(std::move(error));
+  StringRef finding = text;
+  finding.consume_front((path + ": ").str());
+  if (!finding.empty() && !is_contained(findings, finding))
+    findings.push_back(finding.str());
 }
 
-static void checkTrials(const Connection &connection,
+/// SQLite's own findings: several lines in one row, after a headline.
+static void addLines(StringRef text, std::vector<std::string> &findings) {
+  SmallVector<StringRef> lines;
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines)
+    if (line != "ok" && !line.starts_with("***"))
+      findings.push_back(line.str());
+}
+
+static void checkTrials(const Connection &connection, StringRef path,
                         std::vector<std::string> &findings) {
   auto examine = [&](Statement &row) -> Error {
     Expected<TrialRecord> record = readTrial(row, 0);
@@ -221,7 +236,7 @@ static void checkTrials(const Connection &connection,
   addFailure(connection.each(std::string("SELECT ") + trialColumns +
                                  ", t.id FROM " + trialTables,
                              examine),
-             findings);
+             path, findings);
 }
 
 Expected<std::vector<std::string>> Database::check() const {
@@ -229,11 +244,10 @@ Expected<std::vector<std::string>> Database::check() const {
   std::vector<std::string> findings;
   addFailure(connection.each("PRAGMA integrity_check(100)",
                              [&](Statement &row) -> Error {
-                               if (row.text(0) != "ok")
-                                 findings.push_back(row.text(0));
+                               addLines(row.text(0), findings);
                                return Error::success();
                              }),
-             findings);
+             getPath(), findings);
   addFailure(connection.each(
                  "PRAGMA foreign_key_check",
                  [&](Statement &row) -> Error {
@@ -243,10 +257,10 @@ Expected<std::vector<std::string>> Database::check() const {
                          row.integer(1), row.text(0), row.text(2)));
                    return Error::success();
                  }),
-             findings);
-  checkTrials(connection, findings);
+             getPath(), findings);
+  checkTrials(connection, getPath(), findings);
   if (auto list = sessions(); !list)
-    addFailure(list.takeError(), findings);
+    addFailure(list.takeError(), getPath(), findings);
   return findings;
 }
 

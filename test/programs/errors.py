@@ -44,7 +44,7 @@ class Bench:
         self.environment = os.environ | {"ATTUNE_TEST_MARK": self.mark}
 
     def start(self, *arguments, **options):
-        return subprocess.Popen([self.attune, *map(str, arguments)], stdin=subprocess.DEVNULL,
+        return subprocess.Popen([self.attune, *map(str, arguments)], stdin=options.pop("stdin", subprocess.DEVNULL),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 cwd=options.pop("cwd", self.folder),
                                 env=options.pop("env", self.environment), process_group=0, **options)

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <sched.h>
+#include <set>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -23,7 +24,9 @@
 using namespace llvm;
 using namespace attune;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::Contains;
+using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -210,8 +213,18 @@ TEST_F(DatabaseTest, DamagedPagesAreFound) {
   raw_string_ostream out(text);
   EXPECT_THAT(toString(db::check(path, db::Format::Text, out)),
               HasSubstr("wrong; keep the file"));
-  EXPECT_THAT(text, Not(IsEmpty()));
   Database database = open(OpenMode::Read);
+  // Each is a line, said once; whose file it is says the command.
+  std::vector<std::string> findings = cantFail(database.check());
+  EXPECT_THAT(findings, Not(IsEmpty()));
+  EXPECT_THAT(findings, Each(Not(AnyOf(HasSubstr("\n"), HasSubstr(path)))));
+  EXPECT_EQ(std::set<std::string>(findings.begin(), findings.end()).size(),
+            findings.size());
+  EXPECT_EQ(StringRef(text).count('\n'), findings.size());
+  // What cannot be exported is one error.
+  std::string exported = toString(database.exportLines(
+      [](StringRef) -> Error { return Error::success(); }));
+  EXPECT_THAT(exported, AllOf(HasSubstr("damaged"), Not(HasSubstr("\n"))));
   std::string list;
   raw_string_ostream listOut(list);
   EXPECT_THAT(toString(db::list(path, db::Format::Text, listOut)),
