@@ -20,6 +20,7 @@ namespace attune {
 
 /// Types of the transform dialect.
 inline constexpr llvm::StringLiteral handle = "!transform.any_op";
+inline constexpr llvm::StringLiteral loopHandle = "!transform.op<\"scf.for\">";
 inline constexpr llvm::StringLiteral number = "!transform.param<i64>";
 inline constexpr llvm::StringLiteral anyParam = "!transform.any_param";
 
@@ -61,7 +62,7 @@ private:
     return ("%" + name).str();
   }
   std::string root();
-  std::string loopsOf(llvm::StringRef target);
+  std::string loopsOf(llvm::StringRef target, llvm::StringRef type);
   std::string fresh(llvm::StringRef stem) {
     return ("%" + stem + "_" + llvm::Twine(counter++)).str();
   }

@@ -15,6 +15,7 @@
 #include "attune/Support/Error.h"
 
 #include "llvm/Support/FileSystem.h"
+#include <cstdlib>
 
 using namespace llvm;
 
@@ -197,6 +198,10 @@ Expected<std::unique_ptr<Harness>> Harness::create(HarnessOptions options) {
   if (options.threads < 1)
     return makeError("{0} threads; a program needs 1 or more", options.threads);
   auto impl = std::make_unique<Impl>(std::move(options));
+  // Its children look for their files the same way.
+  if (!impl->options.attune.empty() &&
+      ::setenv("ATTUNE", impl->options.attune.c_str(), /*overwrite=*/1))
+    return makeError("{0}: cannot become $ATTUNE", impl->options.attune);
   if (Error error = findSchedules().moveInto(impl->schedules))
     return std::move(error);
   if (Error error = findTool("attune").moveInto(impl->worker))

@@ -146,6 +146,29 @@ static void append(NamedSequenceOp sequence, NamedSequenceOp steps) {
     builder.clone(op, mapping);
 }
 
+/// The name of a knob, or of a choice among regions that is a knob; else empty.
+static StringRef knobOf(Operation *op) {
+  if (auto knob = dyn_cast<transform::tune::KnobOp>(op))
+    return knob.getName();
+  if (auto choice = dyn_cast<transform::tune::AlternativesOp>(op);
+      choice && !choice.getSelectedRegionAttr() &&
+      !choice.getSelectedRegionParam())
+    return choice.getName();
+  return "";
+}
+
+static std::string findDuplicateKnob(NamedSequenceOp sequence) {
+  llvm::StringSet<llvm::MallocAllocator> names;
+  std::string duplicate;
+  if (sequence)
+    sequence.walk([&](Operation *op) {
+      if (StringRef name = knobOf(op);
+          !name.empty() && !names.insert(name).second)
+        duplicate = name.str();
+    });
+  return duplicate;
+}
+
 static llvm::Expected<std::string> goOn(StringRef name, StringRef base,
                                         const std::string &steps) {
   auto parsed = parseSchedule(base, name);
@@ -164,6 +187,11 @@ static llvm::Expected<std::string> goOn(StringRef name, StringRef base,
     else
       parsed->module->push_back(next->clone());
   }
+  if (std::string twice = findDuplicateKnob(parsed->find("schedule"));
+      !twice.empty())
+    return makeError("expert '{0}': the schedule that was read has a knob "
+                     "'{1}' already",
+                     name, twice);
   return parsed->print();
 }
 
@@ -217,8 +245,7 @@ llvm::Expected<std::vector<ExpertKnob>> Expert::knobs() const {
   if (sequence)
     sequence.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto choice = dyn_cast<transform::tune::AlternativesOp>(op);
-          choice && !choice.getSelectedRegionAttr() &&
-          !choice.getSelectedRegionParam()) {
+          choice && !knobOf(op).empty()) {
         std::string domain = "[";
         for (size_t i = 0; i < choice.getAlternatives().size(); ++i)
           domain += (i ? ", " : "") + std::to_string(i);

@@ -105,9 +105,12 @@ Error Emitter::emitHoistPadding(const Transformation &step) {
     return wrong(step, "there is no pad before it");
   if (step.numbers[0] < 1)
     return wrong(step, "it goes out of one loop or more");
-  line(formatv("{0} = transform.structured.hoist_pad {1} by {2} loops : ({3}) "
-               "-> {3}",
-               fresh("hoisted"), padding, step.numbers[0], handle)
+  // What cannot move (the padded result is carried by the loops) stays.
+  line(formatv("transform.sequence {0} : {1} failures(suppress) {{\n    "
+               "^bb0(%pads: {1}):\n      %hoisted = "
+               "transform.structured.hoist_pad %pads by {2} loops : ({1}) -> "
+               "{1}\n    }",
+               padding, handle, step.numbers[0])
            .str());
   padding.clear();
   return Error::success();
@@ -153,7 +156,7 @@ void Emitter::emitUnroll(const Transformation &step) {
     ops.clear();
     if (factor > 1)
       line(formatv("transform.loop.unroll {0} {{factor = {1}} : {2}",
-                   loopsOf(root()), factor, handle)
+                   loopsOf(root(), handle), factor, handle)
                .str());
     regions.push_back("{\n" + ops + "    }");
     ops = std::move(before);
@@ -235,8 +238,9 @@ Error Emitter::emit(const Transformation &step) {
     emitPack(step);
     break;
   case Kind::Peel:
-    line(formatv("{0}, {1} = transform.loop.peel {2} : ({3}) -> ({3}, {3})",
-                 fresh("main"), fresh("rest"), loopsOf(root()), handle)
+    line(formatv("{0}, {1} = transform.loop.peel {2} : ({3}) -> ({4}, {4})",
+                 fresh("main"), fresh("rest"), loopsOf(root(), loopHandle),
+                 loopHandle, handle)
              .str());
     break;
   case Kind::Unroll:

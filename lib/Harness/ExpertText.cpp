@@ -203,11 +203,11 @@ std::string Emitter::root() {
 }
 
 /// The innermost loops around it.
-std::string Emitter::loopsOf(StringRef target) {
+std::string Emitter::loopsOf(StringRef target, StringRef type) {
   std::string name = fresh("loops");
   line(formatv("{0} = transform.get_parent_op {1} {{deduplicate, op_name = "
-               "\"scf.for\"} : ({2}) -> {2}",
-               name, target, handle)
+               "\"scf.for\"} : ({2}) -> {3}",
+               name, target, handle, type)
            .str());
   return name;
 }

@@ -18,26 +18,29 @@ namespace attune {
 
 namespace {
 
-/// A tile of registers, and the steps of k inside it.
-const Variable mTile = Variable::range("m_tile", 4, 1, 16);
-const Variable nTile = Variable::list("n_tile", 32, {4, 8, 16, 32, 64});
-const Variable kTile = Variable::list("k_tile", 4, {1, 2, 4, 8});
-/// [0, 1]: along n outside, m inside.
-const Variable order = Variable::permutation("order", 2);
-
-/// Blocks of tiles; 0 is no block.
-const Variable mBlock =
-    Variable::list("m_block", 0, {0, 2, 4, 8, 12, 16, 24, 32, 48, 64});
-const Variable nBlock = Variable::list("n_block", 0, {0, 2, 4, 8, 16, 32, 64});
-const Variable kBlock =
-    Variable::list("k_block", 0, {0, 32, 64, 128, 192, 256, 384, 512});
+/// What the tiling experts choose.
+struct Tiles {
+  /// A tile of registers, and the steps of k inside it.
+  Variable m = Variable::range("m_tile", 4, 1, 16);
+  Variable n = Variable::list("n_tile", 32, {4, 8, 16, 32, 64});
+  Variable k = Variable::list("k_tile", 4, {1, 2, 4, 8});
+  /// [0, 1]: along n outside, m inside.
+  Variable order = Variable::permutation("order", 2);
+  /// Blocks of tiles; 0 is no block.
+  Variable mBlock =
+      Variable::list("m_block", 0, {0, 2, 4, 8, 12, 16, 24, 32, 48, 64});
+  Variable nBlock = Variable::list("n_block", 0, {0, 2, 4, 8, 16, 32, 64});
+  Variable kBlock =
+      Variable::list("k_block", 0, {0, 32, 64, 128, 192, 256, 384, 512});
+};
 
 } // namespace
 
 /// Everything whose result is tiled: not what reduces to single numbers.
-static const std::vector<std::string> tileable = {
-    "contraction", "convolution", "depthwise", "pooling",
-    "matvec",      "elementwise", "copy",      "reduction"};
+static std::vector<std::string> tileable() {
+  return {"contraction", "convolution", "depthwise", "pooling",
+          "matvec",      "elementwise", "copy",      "reduction"};
+}
 
 static Expert bounded(const Expert &expert) {
   return expert.require(
@@ -50,72 +53,80 @@ static Expert withVectors(const Expert &expert) {
 }
 
 static Expert singleTiling() {
-  return withVectors(
-      bounded(Expert("single_tiling")
-                  .fits(tileable)
-                  .then(tileToThreads({"batch"}, {1}))
-                  .then(tileAndFuse({"n", "m"}, {nTile, mTile}, {order}))
-                  .then(tile({"window", "k"}, {1, kTile}))));
+  Tiles tiles;
+  return withVectors(bounded(
+      Expert("single_tiling")
+          .fits(tileable())
+          .then(tileToThreads({"batch"}, {1}))
+          .then(tileAndFuse({"n", "m"}, {tiles.n, tiles.m}, {tiles.order}))
+          .then(tile({"window", "k"}, {1, tiles.k}))));
 }
 
 static Expert doubleTiling() {
+  Tiles tiles;
   return withVectors(bounded(
       Expert("double_tiling")
-          .fits(tileable)
-          .then(tileToThreads({"batch", "n", "m"},
-                              {1, nBlock.times(nTile), mBlock.times(mTile)}))
-          .then(tile({"k"}, {kBlock}))
-          .then(tileAndFuse({"n", "m"}, {nTile, mTile}, {order}))
-          .then(tile({"window", "k"}, {1, kTile}))));
+          .fits(tileable())
+          .then(tileToThreads(
+              {"batch", "n", "m"},
+              {1, tiles.nBlock.times(tiles.n), tiles.mBlock.times(tiles.m)}))
+          .then(tile({"k"}, {tiles.kBlock}))
+          .then(tileAndFuse({"n", "m"}, {tiles.n, tiles.m}, {tiles.order}))
+          .then(tile({"window", "k"}, {1, tiles.k}))));
 }
 
 static Expert tripleTiling() {
+  Tiles tiles;
   Variable mMiddle = Variable::list("m_block", 8, {1, 2, 4, 8, 12, 16, 24, 32});
   Variable nMiddle = Variable::list("n_block", 4, {1, 2, 4, 8, 16});
   Variable mOuter = Variable::list("m_outer", 0, {0, 2, 4, 8, 16});
   Variable nOuter = Variable::list("n_outer", 0, {0, 2, 4, 8, 16});
-  return withVectors(
-      bounded(Expert("triple_tiling")
-                  .fits(tileable)
-                  .then(tileToThreads({"batch", "n", "m"},
-                                      {1, nOuter.times(nMiddle).times(nTile),
-                                       mOuter.times(mMiddle).times(mTile)}))
-                  .then(tile({"k"}, {kBlock}))
-                  .then(tileAndFuse(
-                      {"n", "m"}, {nMiddle.times(nTile), mMiddle.times(mTile)}))
-                  .then(tileAndFuse({"n", "m"}, {nTile, mTile}, {order}))
-                  .then(tile({"window", "k"}, {1, kTile}))));
+  return withVectors(bounded(
+      Expert("triple_tiling")
+          .fits(tileable())
+          .then(tileToThreads({"batch", "n", "m"},
+                              {1, nOuter.times(nMiddle).times(tiles.n),
+                               mOuter.times(mMiddle).times(tiles.m)}))
+          .then(tile({"k"}, {tiles.kBlock}))
+          .then(tileAndFuse({"n", "m"},
+                            {nMiddle.times(tiles.n), mMiddle.times(tiles.m)}))
+          .then(tileAndFuse({"n", "m"}, {tiles.n, tiles.m}, {tiles.order}))
+          .then(tile({"window", "k"}, {1, tiles.k}))));
 }
 
 static Expert tileAndDecompose() {
-  return withVectors(
-      bounded(Expert("tile_and_decompose")
-                  .fits({"convolution", "depthwise", "pooling"})
-                  .then(tileToThreads({"batch"}, {1}))
-                  .then(tileAndFuse({"n", "m"}, {nTile, mTile}, {order}))
-                  .then(decompose())
-                  .then(tile({"k"}, {kTile}))));
+  Tiles tiles;
+  return withVectors(bounded(
+      Expert("tile_and_decompose")
+          .fits({"convolution", "depthwise", "pooling"})
+          .then(tileToThreads({"batch"}, {1}))
+          .then(tileAndFuse({"n", "m"}, {tiles.n, tiles.m}, {tiles.order}))
+          .then(decompose())
+          .then(tile({"k"}, {tiles.k}))));
 }
 
 static Expert packed() {
+  Tiles tiles;
   return withVectors(
       bounded(
           Expert("packed")
               .fits({"contraction"})
-              .then(tileToThreads({"batch", "n", "m"}, {1, nBlock.times(nTile),
-                                                        mBlock.times(mTile)}))
-              .then(tile({"k"}, {kBlock}))
-              .then(tileAndFuse({"n", "m"}, {nTile, mTile}, {order}))
+              .then(tileToThreads({"batch", "n", "m"},
+                                  {1, tiles.nBlock.times(tiles.n),
+                                   tiles.mBlock.times(tiles.m)}))
+              .then(tile({"k"}, {tiles.kBlock}))
+              .then(tileAndFuse({"n", "m"}, {tiles.n, tiles.m}, {tiles.order}))
               .then(pack("n", Variable::boolean("pack_b", true)))
               .then(pack("m", Variable::boolean("pack_a", false)))
-              .then(tile({"window", "k"}, {1, kTile})))
+              .then(tile({"window", "k"}, {1, tiles.k})))
           .require("n_tile * element_bytes % vector_bytes == 0",
                    "a row of the tile is no whole vectors"));
 }
 
 const std::vector<Expert> &shippedExperts() {
   static const std::vector<Expert> experts = {
-      Expert("lowering_only").then(vectorize()),
+      // Small ops whole; of large ones the code would be without end.
+      Expert("lowering_only").then(vectorize(256)),
       singleTiling(),
       doubleTiling(),
       tripleTiling(),

@@ -26,9 +26,13 @@ Expected<HarnessResult> Harness::Impl::begin(const ProblemCase &problemCase,
   result.type = problemCase.problem.type;
   result.dynamic = problemCase.dynamic;
   result.threads = options.threads;
-  if (Error error = resolveSizes(problemCase.problem, problemCase.sizes)
-                        .moveInto(result.sizes))
-    return std::move(error);
+  auto sizes = resolveSizes(problemCase.problem, problemCase.sizes);
+  if (!sizes)
+    return sizes.takeError();
+  for (auto [dimension, size] :
+       zip_equal(problemCase.problem.dimensions, *sizes))
+    if (dimension.expression.empty())
+      result.sizes.push_back(size);
   if (Error error = flopsOf(problemCase.problem, problemCase.sizes)
                         .moveInto(result.flops))
     return std::move(error);

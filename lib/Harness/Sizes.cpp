@@ -193,7 +193,8 @@ Expected<double> bytesOf(const Problem &problem, const ProblemSizes &sizes) {
   double bytes = 0;
   for (const auto *list : {&types->inputs, &types->outputs})
     for (const TensorType &type : *list)
-      bytes += double(*checkedElementCount(type.shape, byteWidth(type.type)));
+      bytes += double(*checkedElementCount(type.shape)) *
+               double(byteWidth(type.type));
   return bytes;
 }
 

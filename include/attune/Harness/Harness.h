@@ -33,15 +33,18 @@ enum class Isolation {
 };
 
 struct HarnessOptions {
+  /// The installed `attune`, whose workers compile and run; empty: the one
+  /// beside this executable, or what $ATTUNE names. Given, it becomes $ATTUNE.
+  std::string attune = "";
   int threads = 1; ///< Of compiled programs.
   Isolation isolation = Isolation::Workers;
   Target target = Target::host();
   uint64_t seed = 0; ///< Of input values.
   /// For intermediate files; empty: a temporary folder, removed at the end.
-  std::string workFolder;
+  std::string workFolder = "";
   /// Gets a folder for each failure with all that repeats it (docs: README in
   /// it); empty: nothing is saved.
-  std::string reproducerFolder;
+  std::string reproducerFolder = "";
   uint64_t memoryBytes = 4ull << 30; ///< Of the compiler, and of a run.
 };
 
@@ -63,7 +66,7 @@ struct RunOptions {
 struct HarnessResult {
   std::string problem, label, expert;
   ElementType type = ElementType::F32;
-  ProblemSizes sizes; ///< All of them.
+  ProblemSizes sizes; ///< All that can be given, in the problem's order.
   std::vector<std::string> dynamic;
   int threads = 1;
   /// Of the expert; empty where it could not be told.
