@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// Problems as JSON: docs/formats.md, problems.
+// Problems as JSON: docs/commands/harness.md.
 
 #include "attune/Harness/Problem.h"
 

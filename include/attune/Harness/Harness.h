@@ -97,7 +97,7 @@ struct HarnessResult {
 /// slowest, p1, p10, p25, p50, p75, p90, p99, fastest, with their percents.
 const std::vector<std::pair<std::string, double>> &resultQuantiles();
 
-/// docs/formats.md, harness results, version 1.
+/// docs/commands/harness.md, results, version 1.
 llvm::json::Object toJSON(const HarnessResult &result);
 std::string toJSONText(llvm::ArrayRef<HarnessResult> results);
 /// One row each, a header first; knobs in one column.

@@ -136,7 +136,7 @@ const std::vector<Problem> &shippedProblems();
 /// By name; an error lists the names there are.
 llvm::Expected<Problem> findProblem(llvm::StringRef name);
 
-/// docs/formats.md, problems, version 1. Errors name the field.
+/// docs/commands/harness.md, problem files, version 1. Errors name the field.
 llvm::json::Object toJSON(const Problem &problem);
 llvm::Expected<Problem> problemFromJSON(const llvm::json::Object &json);
 /// A file with such an object; errors name the file.
