@@ -4,15 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// `auto`: some random ones, then those from which a forest of random trees
-// expects the most; see docs/rooms/Search.md for what was tried and why this.
+// `auto`: some random ones, then those from which a Gaussian process expects
+// the most; see docs/rooms/Search.md for what was tried and why this.
 
-#include "Features.h"
-#include "Forest.h"
+#include "GaussianProcess.h"
 #include "Searchers.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <deque>
 #include <map>
 #include <numbers>
 
@@ -27,127 +27,109 @@ public:
   AutoSearcher(const Space &space, uint64_t seed,
                std::vector<Configuration> first)
       : space(space), order(space, seed), random(seed ^ 0x5DEECE66Du),
-        features(space), first(std::move(first)) {}
+        coordinates(space), first(std::move(first)), kernel(coordinates) {}
 
   std::vector<Configuration> ask(size_t n) override;
   void tell(const Trial &trial) override;
   std::string stopReason() const override;
 
 private:
-  /// Before so many are asked, too little is known to go anywhere.
-  static constexpr size_t randomStart = 12;
+  /// Before so many are told, too little is known to go anywhere.
+  static constexpr size_t randomStart = 10;
   /// One in so many stays random, so that no wrong belief lasts for ever.
-  static constexpr size_t randomShare = 20;
-  /// What the model looks at: so many drawn from everywhere, the neighbours of
-  /// so many of the best, and from so many promising places uphill.
-  static constexpr size_t drawn = 300, parents = 5, climbs = 5, steps = 6;
-  /// Neighbours of one configuration that are looked at.
-  static constexpr size_t mostNeighbours = 150;
-  /// The model is made again when there is so much more to learn from.
-  static size_t refitAfter(size_t known) { return 1 + known / 40; }
-  /// It learns from the latest so many and the best.
-  static constexpr size_t mostLearnt = 2000;
+  static constexpr size_t randomShare = 40;
+  /// Where the process is looked at: so many drawn from everywhere for a new
+  /// process and for each ask, the neighbours of so many of the best, and those
+  /// of so many of the most promising for each ask.
+  static constexpr size_t drawn = 300, drawnEach = 10, parents = 5,
+                          expansions = 3;
+  /// Neighbours of one configuration that are looked at, random ones.
+  static constexpr size_t mostNeighbours = 60;
+  static constexpr size_t mostCandidates = 800, keptCandidates = 400;
+  /// The process learns from the best and from random ones of the others, its
+  /// scales from fewer; these are fitted when there is so much more to learn
+  /// from.
+  static constexpr size_t mostLearnt = 160, mostFitted = 120;
+  static size_t fitAfter(size_t known) { return 1 + known / 4; }
 
   /// Nothing better is expected: the most promising candidate promises less
   /// than this share, several times in a row, and long after the last gain.
   static constexpr double leastPromise = 1e-3;
-  static constexpr size_t poorModels = 3, patience = 60, leastTrials = 100;
+  static constexpr size_t poorAsks = 10, patience = 60, leastTrials = 100;
 
   struct Known {
     Numbers numbers;
+    std::vector<double> point;
     double logTime; ///< NaN: it failed.
     bool failed() const { return std::isnan(logTime); }
   };
+  /// A valid configuration that was not asked, and what is expected of it.
   struct Candidate {
-    double promise; ///< Expected gain in the logarithm of the time.
     Numbers numbers;
+    std::vector<double> point;
+    GaussianProcess::Query query;
+    double ran = 0, near = 0; ///< Weights of the trials near it.
+    size_t trials = 0;        ///< So many have been looked at.
+    double gain = 0;          ///< Expected, in the logarithm of the time.
+    bool isExpanded = false;
+    bool isGone = false; ///< It was asked or told meanwhile.
   };
-  class Model;
 
   std::optional<Numbers> next();
   std::optional<Numbers> nextFirst();
   std::optional<Numbers> nextPromising();
-  void think();
-  std::vector<Numbers> openNeighbours(const Numbers &numbers);
+  void learn();
+  void remake();
+  std::vector<const Known *> chooseLearnt(std::vector<const Known *> ranked);
+  void fit(const std::vector<const Known *> &chosen);
+  double targetOf(const Known &trial) const;
+  void look(Numbers numbers);
+  void refresh(Candidate &candidate);
+  double promiseOf(const Candidate &candidate) const;
+  Candidate *mostPromising();
+  void expand(const Numbers &numbers);
+  void shrink();
 
   const Space &space;
   RandomOrder order;
   std::mt19937_64 random;
-  Features features;
+  Coordinates coordinates;
   std::vector<Configuration> first;
-  size_t nextOfFirst = 0, asked = 0;
-  std::vector<Known> known;
-  std::map<std::string, Numbers> pending; ///< Asked, not told yet.
+  size_t nextOfFirst = 0;
+  std::deque<Known> known; ///< Does not move: the process points into it.
   size_t succeeded = 0, bestAt = 0;
-  double best = INFINITY;       ///< Logarithm of the least time.
-  std::vector<Candidate> queue; ///< The most promising last.
-  size_t changes = 0;           ///< Asked and told since the last model.
-  size_t poor = 0;              ///< Models in a row that promised nothing.
-};
+  double best = INFINITY; ///< Logarithm of the least time.
+  /// Asked, not told yet: by key, where they are.
+  std::map<std::string, std::vector<double>> pending;
 
-/// What the trials so far say of a configuration.
-class AutoSearcher::Model {
-public:
-  Model(const Features &features, llvm::ArrayRef<const Known *> known,
-        double best, std::mt19937_64 &random);
-  double promise(const Numbers &numbers) const;
-
-private:
-  const Features &features;
-  double best;
-  std::optional<Forest> times, failures;
-  mutable std::vector<float> point;
+  Kernel kernel;
+  std::optional<GaussianProcess> process;
+  size_t learnt = 0;              ///< Of `known`, those in the process.
+  size_t remakeAt = 0, fitAt = 0; ///< Numbers of trials.
+  double middle = 0, cap = INFINITY;
+  std::deque<Candidate> pool;
+  std::map<std::string, Candidate *> places;
+  size_t poor = 0; ///< Asks in a row that promised nothing.
 };
 
 } // namespace
-
-AutoSearcher::Model::Model(const Features &features,
-                           llvm::ArrayRef<const Known *> known, double best,
-                           std::mt19937_64 &random)
-    : features(features), best(best), point(features.size()) {
-  std::vector<float> rows(known.size() * features.size()), good;
-  std::vector<double> logTimes, failed;
-  for (auto [i, trial] : llvm::enumerate(known)) {
-    float *row = &rows[i * features.size()];
-    features.write(trial->numbers, row);
-    failed.push_back(trial->failed());
-    if (trial->failed())
-      continue;
-    good.insert(good.end(), row, row + features.size());
-    logTimes.push_back(trial->logTime);
-  }
-  times.emplace(good, features.size(), logTimes, ForestOptions{}, random);
-  if (logTimes.size() < known.size())
-    failures.emplace(rows, features.size(), failed, ForestOptions{20, 0.3, 1},
-                     random);
-}
-
-/// Expected improvement (Jones et al. 1998) times the probability that it runs
-/// at all.
-double AutoSearcher::Model::promise(const Numbers &numbers) const {
-  features.write(numbers, point.data());
-  Prediction time = times->predict(point.data());
-  double deviation = std::max(time.deviation, 1e-4);
-  double z = (best - time.mean) / deviation;
-  double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
-  double below = std::erfc(-z / std::numbers::sqrt2) / 2;
-  double gain = deviation * (z * below + density);
-  double works = failures ? 1 - failures->predict(point.data()).mean : 1;
-  return std::max(gain, 1e-300) * std::max(works, 1e-3);
-}
 
 void AutoSearcher::tell(const Trial &trial) {
   auto numbers = space.encode(trial.configuration);
   if (!numbers || !space.contains(*numbers))
     return;
   order.exclude(*numbers);
-  pending.erase(RandomOrder::toKey(*numbers));
+  std::string key = RandomOrder::toKey(*numbers);
+  pending.erase(key);
+  if (auto place = places.find(key); place != places.end())
+    place->second->isGone = true;
   // The ratio to the baseline beside it does not drift with the machine.
   double time = trial.baselineSeconds.empty() ? trial.medianSeconds()
                                               : trial.medianRatio();
   bool isGood = trial.outcome == Outcome::Ok && time > 0 && std::isfinite(time);
-  known.push_back({std::move(*numbers), isGood ? std::log(time) : NAN});
-  ++changes;
+  std::vector<double> point = coordinates.of(*numbers);
+  known.push_back(
+      {std::move(*numbers), std::move(point), isGood ? std::log(time) : NAN});
   succeeded += isGood;
   if (!isGood || !(known.back().logTime < best))
     return;
@@ -165,86 +147,203 @@ std::optional<Numbers> AutoSearcher::nextFirst() {
   return std::nullopt;
 }
 
-/// At most so many of the neighbours, random ones, that were not asked yet.
-std::vector<Numbers> AutoSearcher::openNeighbours(const Numbers &numbers) {
-  std::vector<Numbers> all = space.neighbours(numbers);
-  llvm::erase_if(all, [&](const Numbers &n) { return order.isGiven(n); });
-  for (size_t i = 0; i < all.size() && i < mostNeighbours; ++i)
-    std::swap(all[i], all[i + drawBelow(all.size() - i, random)]);
-  if (all.size() > mostNeighbours)
-    all.resize(mostNeighbours);
-  return all;
+//===----------------------------------------------------------------------===//
+// Learning
+//===----------------------------------------------------------------------===//
+
+/// What is slower than most need not be told apart.
+double AutoSearcher::targetOf(const Known &trial) const {
+  return std::min(trial.logTime, cap) - middle;
 }
 
-/// Makes a model of what is known, and a queue of what it finds promising.
-void AutoSearcher::think() {
-  changes = 0;
-  queue.clear();
-  std::vector<const Known *> ranked, learnt;
+/// The best half of what is learnt, and random ones of the rest.
+std::vector<const AutoSearcher::Known *>
+AutoSearcher::chooseLearnt(std::vector<const Known *> ranked) {
+  if (ranked.size() <= mostLearnt)
+    return ranked;
+  for (size_t i = mostLearnt / 2; i < mostLearnt; ++i)
+    std::swap(ranked[i], ranked[i + drawBelow(ranked.size() - i, random)]);
+  ranked.resize(mostLearnt);
+  return ranked;
+}
+
+void AutoSearcher::fit(const std::vector<const Known *> &chosen) {
+  std::vector<const double *> points;
+  std::vector<double> targets;
+  size_t n = std::min(chosen.size(), mostFitted);
+  for (size_t i = 0; i < n; ++i) {
+    const Known *trial = chosen[i * chosen.size() / n];
+    points.push_back(trial->point.data());
+    targets.push_back(targetOf(*trial));
+  }
+  fitKernel(kernel, coordinates, points, targets, fitAt ? 12 : 24);
+  fitAt = known.size() + fitAfter(known.size());
+}
+
+/// A new process, of what is worth learning from, and new candidates.
+void AutoSearcher::remake() {
+  std::vector<const Known *> ranked;
   for (const Known &trial : known)
     if (!trial.failed())
       ranked.push_back(&trial);
-  llvm::stable_sort(ranked, [](const Known *a, const Known *b) {
-    return a->logTime < b->logTime;
-  });
-  size_t recent = known.size() > mostLearnt ? known.size() - mostLearnt : 0;
-  for (const Known &trial : llvm::drop_begin(known, recent))
-    learnt.push_back(&trial);
-  if (recent)
-    for (const Known *trial : llvm::ArrayRef(ranked).take_front(mostLearnt / 4))
-      if (trial < &known[recent])
-        learnt.push_back(trial);
-  Model model(features, learnt, best, random);
+  std::stable_sort(
+      ranked.begin(), ranked.end(),
+      [](const Known *a, const Known *b) { return a->logTime < b->logTime; });
+  cap = ranked[(ranked.size() - 1) * 3 / 4]->logTime;
+  std::vector<const Known *> chosen = chooseLearnt(ranked);
+  double sum = 0;
+  for (const Known *trial : chosen)
+    sum += std::min(trial->logTime, cap);
+  middle = sum / double(chosen.size());
+  if (known.size() >= fitAt)
+    fit(chosen);
+  process.emplace(kernel);
+  for (const Known *trial : chosen)
+    process->add(trial->point.data(), targetOf(*trial));
+  learnt = known.size();
+  remakeAt = succeeded > mostLearnt ? learnt + mostLearnt / 2 : fitAt;
 
-  std::map<Numbers, double> seen;
-  auto look = [&](const Numbers &numbers) {
-    auto [place, isNew] = seen.try_emplace(numbers, 0);
-    if (isNew)
-      place->second = model.promise(numbers);
-    return place->second;
-  };
+  pool.clear();
+  places.clear();
   for (size_t i = 0; i < drawn; ++i)
-    if (Numbers numbers = space.sampleNumbers(random); !order.isGiven(numbers))
-      look(numbers);
-  for (const Known *parent : llvm::ArrayRef(ranked).take_front(parents))
-    for (const Numbers &neighbour : openNeighbours(parent->numbers))
-      look(neighbour);
-  std::vector<Candidate> starts;
-  for (const auto &[numbers, promise] : seen)
-    starts.push_back({promise, numbers});
-  auto isMore = [](const Candidate &a, const Candidate &b) {
-    return a.promise > b.promise;
-  };
-  llvm::stable_sort(starts, isMore);
-  starts.resize(std::min(starts.size(), climbs));
-  for (Candidate &place : starts)
-    for (size_t step = 0; step < steps; ++step) {
-      Candidate up = place;
-      for (const Numbers &neighbour : openNeighbours(place.numbers))
-        if (double promise = look(neighbour); promise > up.promise)
-          up = {promise, neighbour};
-      if (up.promise <= place.promise)
-        break;
-      place = std::move(up);
-    }
-  for (const auto &[numbers, promise] : seen)
-    queue.push_back({promise, numbers});
-  llvm::stable_sort(queue, isMore);
-  queue.resize(std::min<size_t>(queue.size(), 256));
-  poor = queue.empty() || queue.front().promise < leastPromise ? poor + 1 : 0;
-  std::reverse(queue.begin(), queue.end());
+    look(space.sampleNumbers(random));
+  ranked.resize(std::min(ranked.size(), parents));
+  for (const Known *trial : ranked)
+    expand(trial->numbers);
 }
 
-std::optional<Numbers> AutoSearcher::nextPromising() {
-  if (queue.empty() || changes >= 2 * refitAfter(known.size()))
-    think();
-  while (!queue.empty()) {
-    Numbers numbers = std::move(queue.back().numbers);
-    queue.pop_back();
-    if (!order.isGiven(numbers))
-      return numbers;
+/// Brings the process up to date.
+void AutoSearcher::learn() {
+  if (!process || known.size() >= remakeAt)
+    remake();
+  for (; learnt < known.size(); ++learnt) {
+    const Known &trial = known[learnt];
+    if (trial.failed())
+      continue;
+    process->add(trial.point.data(), targetOf(trial));
+    if (trial.logTime <= best + 0.01)
+      expand(trial.numbers);
   }
-  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+void AutoSearcher::look(Numbers numbers) {
+  std::string key = RandomOrder::toKey(numbers);
+  if (order.isGiven(numbers))
+    return;
+  auto [place, isNew] = places.try_emplace(std::move(key), nullptr);
+  if (!isNew)
+    return;
+  Candidate &candidate = pool.emplace_back();
+  place->second = &candidate;
+  candidate.point = coordinates.of(numbers);
+  candidate.numbers = std::move(numbers);
+}
+
+/// Its neighbours become candidates: at most so many, random ones.
+void AutoSearcher::expand(const Numbers &numbers) {
+  std::vector<Numbers> all = space.neighbours(numbers);
+  for (size_t i = 0; i < all.size() && i < mostNeighbours; ++i) {
+    std::swap(all[i], all[i + drawBelow(all.size() - i, random)]);
+    look(std::move(all[i]));
+  }
+}
+
+/// Expected improvement (Jones et al. 1998) times the probability that it runs
+/// at all, which trials near it tell.
+void AutoSearcher::refresh(Candidate &candidate) {
+  if (candidate.trials == known.size())
+    return;
+  process->update(candidate.query, candidate.point.data());
+  if (succeeded < known.size())
+    for (size_t i = candidate.trials; i < known.size(); ++i) {
+      double alike = kernel(candidate.point.data(), known[i].point.data());
+      candidate.near += alike * alike;
+      candidate.ran += known[i].failed() ? 0 : alike * alike;
+    }
+  candidate.trials = known.size();
+  double deviation =
+      std::sqrt(std::max(candidate.query.variance, 1e-8) * process->signal());
+  double z = (best - middle - candidate.query.mean) / deviation;
+  double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+  double below = std::erfc(-z / std::numbers::sqrt2) / 2;
+  double gain = std::max(deviation * (z * below + density), 1e-300);
+  // Before anything near it was tried, it is like all others.
+  constexpr double weight = 0.3;
+  double usual = double(succeeded + 1) / double(known.size() + 1);
+  candidate.gain =
+      gain * (candidate.ran + weight * usual) / (candidate.near + weight);
+}
+
+/// What is asked already will tell about what is near it.
+double AutoSearcher::promiseOf(const Candidate &candidate) const {
+  double promise = candidate.gain;
+  for (const auto &[key, point] : pending) {
+    double alike = kernel(candidate.point.data(), point.data());
+    promise *= 1 - alike * alike;
+  }
+  return promise;
+}
+
+AutoSearcher::Candidate *AutoSearcher::mostPromising() {
+  Candidate *top = nullptr;
+  double most = -1;
+  for (Candidate &candidate : pool) {
+    if (candidate.isGone)
+      continue;
+    refresh(candidate);
+    if (double promise = promiseOf(candidate); promise > most) {
+      most = promise;
+      top = &candidate;
+    }
+  }
+  return top;
+}
+
+/// Forgets the less promising half where there are too many.
+void AutoSearcher::shrink() {
+  if (pool.size() <= mostCandidates)
+    return;
+  std::vector<double> gains;
+  for (const Candidate &candidate : pool)
+    gains.push_back(candidate.isGone ? -1 : candidate.gain);
+  std::nth_element(gains.begin(), gains.begin() + keptCandidates, gains.end(),
+                   std::greater<>());
+  double least = gains[keptCandidates];
+  std::deque<Candidate> kept;
+  places.clear();
+  for (Candidate &candidate : pool) {
+    if (candidate.isGone || candidate.gain <= least)
+      continue;
+    kept.push_back(std::move(candidate));
+    places[RandomOrder::toKey(kept.back().numbers)] = &kept.back();
+  }
+  pool = std::move(kept);
+}
+
+//===----------------------------------------------------------------------===//
+// Asking
+//===----------------------------------------------------------------------===//
+
+std::optional<Numbers> AutoSearcher::nextPromising() {
+  learn();
+  shrink();
+  for (size_t i = 0; i < drawnEach; ++i)
+    look(space.sampleNumbers(random));
+  Candidate *top = mostPromising();
+  for (size_t i = 0; i < expansions && top && !top->isExpanded; ++i) {
+    top->isExpanded = true;
+    expand(top->numbers);
+    top = mostPromising();
+  }
+  if (!top)
+    return std::nullopt;
+  poor = top->gain < leastPromise ? poor + 1 : 0;
+  top->isGone = true;
+  return top->numbers;
 }
 
 std::optional<Numbers> AutoSearcher::next() {
@@ -265,9 +364,10 @@ std::vector<Configuration> AutoSearcher::ask(size_t n) {
     if (!numbers)
       break;
     order.exclude(*numbers);
-    ++asked;
-    ++changes;
-    pending.emplace(RandomOrder::toKey(*numbers), *numbers);
+    std::string key = RandomOrder::toKey(*numbers);
+    if (auto place = places.find(key); place != places.end())
+      place->second->isGone = true;
+    pending.emplace(std::move(key), coordinates.of(*numbers));
     result.push_back(space.decode(*numbers));
   }
   return result;
@@ -276,7 +376,7 @@ std::vector<Configuration> AutoSearcher::ask(size_t n) {
 std::string AutoSearcher::stopReason() const {
   if (order.isExhausted())
     return exhaustedReason(space);
-  if (poor >= poorModels && known.size() >= leastTrials &&
+  if (poor >= poorAsks && known.size() >= leastTrials &&
       known.size() - bestAt >= patience)
     return llvm::formatv("nothing better is to be expected: the most promising "
                          "configuration promises under {0:P1}, and {1} trials "
