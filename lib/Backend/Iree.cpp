@@ -23,15 +23,10 @@ IreeBackend::~IreeBackend() = default;
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// What a first version does not do is said, not done wrongly.
 static Error refuseFlags(ArrayRef<std::string> flags) {
   for (StringRef flag : flags) {
     if (!flag.starts_with("-"))
       return makeError("'{0}' is no flag of iree-compile; each begins with --",
-                       flag);
-    if (flag.contains("iree-codegen-tuning-spec-path"))
-      return makeError("{0}: tuning beside a spec of your own is not possible "
-                       "yet; leave the flag out",
                        flag);
     if (flag == "-o" || flag.starts_with("--compile-to") ||
         flag.starts_with("--iree-hal-dump-"))
@@ -89,55 +84,89 @@ IreeBackend::create(IreeOptions options) {
 }
 
 Error IreeBackend::prepare(ArrayRef<Tensor> inputs) {
-  impl->sets = ireeFlagSets();
-  impl->libraries.resize(impl->sets.size());
-  impl->setSeconds.resize(impl->sets.size());
-  impl->dumps.resize(impl->sets.size());
   for (const Tensor &tensor : inputs) {
     impl->inputFiles.push_back(impl->newPath(".npy"));
     if (Error error = writeNpy(impl->inputFiles.back(), tensor))
       return error;
   }
+  if (Error error = impl->takeUserSpec())
+    return error;
+  if (Error error = impl->addMissingWeights())
+    return error;
   if (Error error = impl->chooseFlags())
     return error;
   impl->findDispatches();
   return Error::success();
 }
 
-void IreeBackend::Impl::findDispatches() {
-  size_t others = 0;
-  for (const std::string &dump : dumps[specBase]) {
-    std::vector<iree::Contraction> alone;
-    iree::findContractions(dump, alone);
-    others += alone.empty();
-    iree::findContractions(dump, contractions);
-  }
-  for (auto [number, contraction] : enumerate(contractions)) {
-    BackendDispatch &dispatch = dispatchList.emplace_back();
-    dispatch.name = "contraction_" + std::to_string(number + 1);
-    dispatch.fingerprint =
-        hashHex(choiceKey() + join(sets[specBase].flags, " ") +
-                join(sets[best].flags, " ") + contraction.key());
-    dispatch.rootOp = "contraction";
-    dispatch.shapes = contraction.shapes();
-    dispatch.calls = contraction.dispatches.size();
-    dispatch.number = number;
-    dispatch.reductionLength = std::max<int64_t>(contraction.extent('k'), 1);
-    dispatch.location = contraction.dispatches.front();
-    dispatch.operations = contraction.operations();
-    dispatch.isProgram = true; // A candidate is measured in all of it.
-    if (contraction.dispatches.size() > 1)
-      noteList.push_back(formatv("{0}: one matcher finds {1} dispatches, which "
-                                 "get one configuration: {2}",
-                                 dispatch.name, contraction.dispatches.size(),
-                                 join(contraction.dispatches, ", "))
-                             .str());
-  }
-  if (others)
-    noteList.push_back(formatv("{0} of {1} executables have no contraction, "
-                               "and nothing is tried on them",
-                               others, dumps[specBase].size())
+//===----------------------------------------------------------------------===//
+// Dispatches
+//===----------------------------------------------------------------------===//
+
+void IreeBackend::Impl::addDispatch(const iree::RootOp &root) {
+  size_t number = dispatchList.size();
+  BackendDispatch &dispatch = dispatchList.emplace_back();
+  dispatch.name = root.rootOp + "_" + std::to_string(number + 1);
+  dispatch.fingerprint =
+      hashHex(choiceKey() + join(sets[specBase].flags, " ") + root.key());
+  dispatch.rootOp = root.rootOp;
+  dispatch.shapes = root.shapes();
+  dispatch.calls = root.dispatches.size();
+  dispatch.number = number;
+  dispatch.reductionLength =
+      std::max<int64_t>({root.extent('k'), root.extent('r'), 1});
+  dispatch.location = root.dispatches.front();
+  dispatch.operations = root.operations();
+  dispatch.isProgram = true; // A candidate is measured in all of it.
+  if (root.dispatches.size() > 1)
+    noteList.push_back(formatv("{0}: one matcher finds {1} dispatches, which "
+                               "get one configuration: {2}",
+                               dispatch.name, root.dispatches.size(),
+                               join(root.dispatches, ", "))
                            .str());
+}
+
+static std::string describeUntuned(const iree::Untuned &untuned) {
+  unsigned total = 0;
+  std::vector<std::string> texts;
+  for (const auto &[what, count] : untuned) {
+    total += count;
+    texts.push_back(formatv("{0} of {1}", count, what));
+  }
+  return formatv("{0} dispatches are left as they are: {1}", total,
+                 join(texts, ", "));
+}
+
+void IreeBackend::Impl::findDispatches() {
+  iree::Untuned untuned;
+  std::vector<iree::RootOp> found;
+  for (const std::string &dump : sets[specBase].dumps)
+    iree::findRoots(dump, found, &untuned);
+  if (!iree::takesSpecs(options.flags)) {
+    noteList.push_back("with data tiling among your flags IREE leaves nothing "
+                       "that a spec could find; only flags are compared "
+                       "(--iree-global-opt-data-tiling would do)");
+    return;
+  }
+  for (iree::RootOp &root : found) {
+    bool isConfigured = all_of(root.configs, [&](StringRef config) {
+      return StringRef(userSpecText).contains(config);
+    });
+    // Before its configuration is chosen, such an op gets the dimension back
+    // that was folded away, and what a spec said is lost (3.11 to 3.13).
+    bool isBatchless = root.rootOp == "convolution" && root.sizes.front() == 1;
+    if (isConfigured)
+      untuned["what your spec configures"] += root.dispatches.size();
+    else if (isBatchless)
+      untuned["convolutions of batch 1, where IREE drops what specs say"] +=
+          root.dispatches.size();
+    else
+      roots.push_back(std::move(root));
+  }
+  for (const iree::RootOp &root : roots)
+    addDispatch(root);
+  if (!untuned.empty())
+    noteList.push_back(describeUntuned(untuned));
 }
 
 const EntrySignature &IreeBackend::signature() const { return impl->entry; }
@@ -158,22 +187,23 @@ std::string IreeBackend::programHash() const { return impl->choiceKey(); }
 
 Expected<std::vector<CandidateSpace>>
 IreeBackend::spaces(const BackendDispatch &dispatch) {
-  auto made = iree::contractionSpace(impl->contractions[dispatch.number]);
+  auto made = iree::rootSpace(impl->roots[dispatch.number]);
   if (!made)
     return made.takeError();
   std::vector<CandidateSpace> spaces;
   std::string name = made->first.getSchedule();
-  spaces.push_back({name, "1", std::move(made->first), made->second});
+  spaces.push_back({name, "2", std::move(made->first), made->second});
   return spaces;
 }
 
 Expected<std::string> IreeBackend::buildProgram(Build build) {
-  return impl->libraries[build == Build::Reference ? 0 : impl->best];
+  return impl->sets[build == Build::Reference ? 0 : impl->best].library;
 }
 
+/// Candidates have the flags of specBase, and so has what is next to them.
 Expected<std::string> IreeBackend::buildDispatch(const BackendDispatch &,
                                                  Build build) {
-  return buildProgram(build);
+  return impl->sets[build == Build::Reference ? 0 : impl->specBase].library;
 }
 
 Expected<std::vector<iree::SpecRow>>
@@ -186,48 +216,45 @@ IreeBackend::Impl::rowsOf(const Spec &spec) const {
     if (dispatch == dispatchList.end())
       return makeError("the spec's entry {0} ({1}) is of another program",
                        entry.fingerprint, entry.shapes);
-    const iree::Contraction &contraction = contractions[dispatch->number];
-    rows.push_back(
-        {&contraction, iree::loweringConfig(contraction, entry.configuration)});
+    const iree::RootOp &root = roots[dispatch->number];
+    rows.push_back({&root, iree::loweringConfig(root, entry.configuration),
+                    iree::translationInfo(root, entry.configuration)});
   }
   return rows;
 }
 
 Expected<std::string> IreeBackend::buildTuned(const Spec &spec,
                                               ApplyResult &applied, StringRef) {
+  impl->tuned.clear();
   if (spec.entries.empty())
     return buildProgram(Build::Baseline);
   auto rows = impl->rowsOf(spec);
   if (!rows)
     return rows.takeError();
-  std::string path = impl->newPath(".mlir");
-  if (Error error = writeFile(path, iree::printTuningSpec(*rows)))
-    return std::move(error);
-  CommandOutcome checked = impl->start(
-      {impl->options.tools.opt, path, "-o", "/dev/null"}, 120, JobPhase::Run);
-  sys::fs::remove(path);
-  if (checked.outcome != Outcome::Ok)
-    return makeError("the merged spec: iree-opt: {0}", checked.reason);
-  Impl::Compiled compiled = impl->compileWith(*rows);
+  // All of it, as the user will compile it.
+  Impl::Compiled compiled = impl->compileWith(*rows, impl->modelPath);
   if (compiled.outcome.outcome != Outcome::Ok)
     return makeError("the program with the merged spec: {0}",
                      compiled.outcome.reason);
   for (auto [entry, row] : zip_equal(spec.entries, *rows))
-    applied.entries.push_back({&entry, row.contraction->dispatches, ""});
-  return compiled.library;
+    applied.entries.push_back({&entry, row.root->dispatches, ""});
+  return impl->tuned = compiled.library;
 }
 
 /// Each thread lives as long as what it starts.
 Expected<std::vector<CompiledCandidate>>
 IreeBackend::compileCandidates(const BackendDispatch &dispatch,
                                ArrayRef<Configuration> configurations) {
-  const iree::Contraction &contraction = impl->contractions[dispatch.number];
+  const iree::RootOp &root = impl->roots[dispatch.number];
+  StringRef from = impl->sources.empty() ? impl->modelPath : impl->sources;
   std::vector<CompiledCandidate> results(configurations.size());
   std::atomic<size_t> next = 0;
   auto work = [&] {
     for (size_t i; (i = next++) < results.size();) {
-      std::string config = iree::loweringConfig(contraction, configurations[i]);
-      Impl::Compiled compiled = impl->compileWith({{&contraction, config}});
+      Impl::Compiled compiled = impl->compileWith(
+          {{&root, iree::loweringConfig(root, configurations[i]),
+            iree::translationInfo(root, configurations[i])}},
+          from);
       CompiledCandidate &result = results[i];
       result.outcome = compiled.outcome.outcome;
       result.reason = std::move(compiled.outcome.reason);
@@ -272,14 +299,17 @@ Error IreeBackend::writeSpec(const Spec &spec, StringRef path) const {
   std::vector<std::string> flags = iree::allFlags(
       impl->sets[rows->empty() ? impl->best : impl->specBase].flags,
       impl->options.flags);
+  std::string flagged = impl->userSpec;
   if (rows->empty()) {
     // One of an earlier session, which did not win this time.
     sys::fs::remove(specPath);
   } else {
-    if (Error error = writeFile(specPath, iree::printTuningSpec(*rows)))
-      return error;
-    flags.push_back(
-        ("--iree-codegen-tuning-spec-path=" + specPath.str()).str());
+    CommandOutcome written = impl->writeSpecFile(*rows, specPath);
+    if (written.outcome != Outcome::Ok)
+      return makeError("{0}: {1}", specPath, written.reason);
+    flagged = specPath.str().str();
   }
+  if (!flagged.empty())
+    flags.push_back("--iree-codegen-tuning-spec-path=" + flagged);
   return writeFile(path, join(flags, "\n") + "\n");
 }

@@ -34,7 +34,7 @@ private:
   void timePairs(const MeasureJob &job, Measurement &result);
   /// Of one process: a candidate far slower than the default need not end.
   double processLimit(double minSeconds) const {
-    return 20 + minSeconds + 200 * impl.setSeconds[0];
+    return 20 + minSeconds + 200 * impl.sets[0].seconds;
   }
 
   IreeBackend::Impl &impl;
@@ -119,4 +119,20 @@ Expected<RunResult> IreeExecutor::run(const RunJob &job, const Limits &) {
 
 std::unique_ptr<Executor> IreeBackend::createExecutor() {
   return std::make_unique<IreeExecutor>(*impl);
+}
+
+Expected<Speedup> IreeBackend::compareWithDefault() {
+  MeasureJob job;
+  job.candidate =
+      impl->tuned.empty() ? impl->sets[impl->best].library : impl->tuned;
+  job.baseline = impl->sets[0].library;
+  job.timing.minSeconds = 0.6;
+  job.timing.maxSeconds = 20;
+  job.timing.loserPairs = 0;
+  auto measured = createExecutor()->measure(job, Limits());
+  if (!measured)
+    return measured.takeError();
+  if (measured->outcome != Outcome::Ok)
+    return makeError("next to the default flags: {0}", measured->reason);
+  return pairedSpeedup(measured->seconds, measured->baselineSeconds, 1);
 }

@@ -9,7 +9,7 @@
 #include "attune/Support/Error.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include <algorithm>
+#include "llvm/ADT/StringSet.h"
 
 using namespace llvm;
 
@@ -19,8 +19,7 @@ namespace attune::iree {
 // Pieces of text
 //===----------------------------------------------------------------------===//
 
-/// Up to what closes the bracket before `text`; strings are skipped.
-static std::optional<StringRef> untilClosed(StringRef text) {
+std::optional<StringRef> untilClosed(StringRef text) {
   int depth = 1;
   bool isString = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -41,8 +40,7 @@ static std::optional<StringRef> untilClosed(StringRef text) {
   return std::nullopt;
 }
 
-/// Split at commas that are in no brackets.
-static std::vector<StringRef> splitList(StringRef text) {
+std::vector<StringRef> splitList(StringRef text) {
   std::vector<StringRef> parts;
   int depth = 0;
   size_t begin = 0;
@@ -66,6 +64,13 @@ static std::vector<StringRef> splitList(StringRef text) {
   if (!text.drop_front(begin).trim().empty())
     parts.push_back(text.drop_front(begin).trim());
   return parts;
+}
+
+std::optional<StringRef> inside(StringRef line, StringRef open) {
+  size_t at = line.find(open);
+  if (at == StringRef::npos)
+    return std::nullopt;
+  return untilClosed(line.drop_front(at + open.size()));
 }
 
 std::optional<std::pair<std::vector<int64_t>, std::string>>
@@ -196,137 +201,30 @@ Expected<std::vector<EntrySignature>> parseEntries(StringRef text,
 }
 
 //===----------------------------------------------------------------------===//
-// Contractions
+// Resources
 //===----------------------------------------------------------------------===//
 
-/// The loops that a map's results are, `affine_map<(d0, d1) -> (d1)>`; nothing
-/// if one is more than a loop.
-static std::optional<std::vector<unsigned>> mapLoops(StringRef map) {
-  StringRef results = map.split("->").second.trim();
-  if (!results.consume_front("(") || !results.consume_back(")>"))
-    return std::nullopt;
-  std::vector<unsigned> loops;
-  for (StringRef result : splitList(results)) {
-    unsigned loop = 0;
-    if (!result.consume_front("d") || result.getAsInteger(10, loop) ||
-        loop > 16)
-      return std::nullopt;
-    loops.push_back(loop);
-  }
-  return loops;
-}
-
-/// The text between `open`, whose last character is a bracket, and its end.
-static std::optional<StringRef> inside(StringRef line, StringRef open) {
-  size_t at = line.find(open);
-  if (at == StringRef::npos)
-    return std::nullopt;
-  return untilClosed(line.drop_front(at + open.size()));
-}
-
-static std::vector<StringRef> operandTypes(StringRef line, StringRef open) {
-  auto list = inside(line, open);
-  return list ? splitList(list->rsplit(" : ").second)
-              : std::vector<StringRef>();
-}
-
-/// Sizes from the operands' shapes, and of which kind each loop is.
-static bool fillLoops(Contraction &found, ArrayRef<StringRef> types) {
-  std::vector<std::vector<unsigned>> loops;
-  size_t count = 0;
-  for (StringRef map : found.maps) {
-    auto one = mapLoops(map);
-    if (!one)
-      return false;
-    for (unsigned loop : *one)
-      count = std::max<size_t>(count, loop + 1);
-    loops.push_back(std::move(*one));
-  }
-  found.sizes.assign(count, -1);
-  for (auto [type, dims] : zip_equal(types, loops)) {
-    auto shape = parseShape(type);
-    if (!shape || shape->first.size() != dims.size())
-      return false;
-    for (auto [size, loop] : zip_equal(shape->first, dims))
-      found.sizes[loop] = std::max(found.sizes[loop], size);
-  }
-  for (unsigned loop = 0; loop < count; ++loop) {
-    unsigned in = 0;
-    for (unsigned operand = 0; operand < 3; ++operand)
-      in |= unsigned(is_contained(loops[operand], loop)) << operand;
-    static constexpr StringLiteral kinds("...k.mnb"); // By the three bits.
-    if (kinds[in] == '.')
-      return false;
-    found.kinds += kinds[in];
-  }
-  return StringRef(found.kinds).contains('k');
-}
-
-static std::optional<Contraction> parseContraction(StringRef line) {
-  if (!line.contains("linalg.generic") || !line.contains("lowering_config"))
-    return std::nullopt;
-  auto maps = inside(line, "indexing_maps = [");
-  std::vector<StringRef> types = operandTypes(line, " ins("),
-                         outs = operandTypes(line, " outs(");
-  if (!maps || types.size() != 2 || outs.size() != 1)
-    return std::nullopt;
-  append_range(types, outs);
-  Contraction found;
-  for (StringRef map : splitList(*maps))
-    found.maps.push_back(map.str());
-  if (found.maps.size() != 3 || !fillLoops(found, types))
-    return std::nullopt;
-  found.lhsType = parseShape(types[0])->second;
-  found.rhsType = parseShape(types[1])->second;
-  found.outputType = parseShape(types[2])->second;
-  return found;
-}
-
-void findContractions(StringRef text, std::vector<Contraction> &found) {
-  std::string dispatch = "?";
-  for (StringRef line : split(text, '\n')) {
-    if (size_t at = line.find("func.func @"); at != StringRef::npos)
-      dispatch = line.drop_front(at + 11).split('(').first.str();
-    auto contraction = parseContraction(line);
-    if (!contraction)
+std::vector<std::pair<std::string, std::string>>
+findMissingResources(StringRef text) {
+  StringRef data = text.drop_front(std::min(text.find("{-#"), text.size()));
+  StringSet<> known;
+  for (StringRef line : split(data, '\n'))
+    if (line.contains(": \"0x"))
+      known.insert(line.ltrim().split(':').first.trim().trim('"'));
+  std::vector<std::pair<std::string, std::string>> missing;
+  constexpr StringLiteral begin("dense_resource<");
+  for (size_t at = 0; (at = text.find(begin, at)) != StringRef::npos;) {
+    at += begin.size();
+    auto [name, rest] = text.drop_front(at).split('>');
+    if (!rest.consume_front(" : ") || !known.insert(name).second)
       continue;
-    auto same = find_if(found, [&](const Contraction &other) {
-      return other.key() == contraction->key();
-    });
-    if (same == found.end())
-      same = found.insert(found.end(), std::move(*contraction));
-    same->dispatches.push_back(dispatch);
+    StringRef inner = rest;
+    if (!inner.consume_front("tensor<"))
+      continue;
+    if (auto end = untilClosed(inner))
+      missing.emplace_back(name.str(), ("tensor<" + *end + ">").str());
   }
-}
-
-std::string Contraction::shapes() const {
-  std::string text;
-  for (int64_t size : sizes)
-    text += (size < 0 ? "?" : std::to_string(size)) + "x";
-  return text + lhsType;
-}
-
-std::string Contraction::key() const {
-  return join(maps, " ") + " " + lhsType + " " + rhsType + " " + outputType +
-         " " + shapes();
-}
-
-int64_t Contraction::extent(char kind) const {
-  int64_t product = 1;
-  for (auto [size, one] : zip_equal(sizes, kinds))
-    if (one == kind) {
-      if (size < 0)
-        return -1;
-      product *= size;
-    }
-  return product;
-}
-
-double Contraction::operations() const {
-  double product = 2;
-  for (int64_t size : sizes)
-    product *= std::max<int64_t>(size, 1);
-  return product;
+  return missing;
 }
 
 } // namespace attune::iree

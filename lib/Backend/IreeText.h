@@ -11,7 +11,6 @@
 #define ATTUNE_LIB_BACKEND_IREETEXT_H
 
 #include "attune/Import/Program.h"
-#include "attune/Space/Space.h"
 
 namespace attune::iree {
 
@@ -20,54 +19,24 @@ namespace attune::iree {
 llvm::Expected<std::vector<EntrySignature>> parseEntries(llvm::StringRef text,
                                                          llvm::StringRef name);
 
-/// A contraction in a dispatch, and what a matcher needs to find it.
-struct Contraction {
-  std::vector<std::string> maps;            ///< `affine_map<...>`, of a, b, c.
-  std::string lhsType, rhsType, outputType; ///< `f32`
-  std::vector<int64_t> sizes;               ///< Of the loops; -1: dynamic.
-  std::string kinds;                        ///< Of the loops: `bmnk`.
-  /// Symbols of the dispatches that have it; a matcher hits all.
-  std::vector<std::string> dispatches;
-
-  std::string key() const;
-  std::string shapes() const; ///< `256x256x512xf32`
-  double operations() const;
-  /// The product of the loops of one kind; -1 if one is dynamic.
-  int64_t extent(char kind) const;
-};
-
-/// Adds the contractions with a configuration in the text of one executable
-/// (iree-hal-dump-executable-configurations-to) to `found`.
-void findContractions(llvm::StringRef text, std::vector<Contraction> &found);
-
-/// The dump's text of an operand's type: `tensor<?x4xf32>`.
+/// Sizes (-1: dynamic) and element type of `tensor<?x4xf32>`.
 std::optional<std::pair<std::vector<int64_t>, std::string>>
 parseShape(llvm::StringRef type);
 
-/// What can be tried on a contraction, and the default of the space.
-llvm::Expected<std::pair<Space, Configuration>>
-contractionSpace(const Contraction &contraction);
+/// Up to what closes the bracket before `text`; strings are skipped.
+std::optional<llvm::StringRef> untilClosed(llvm::StringRef text);
 
-/// `#iree_cpu.lowering_config<...>` as IREE prints it.
-std::string loweringConfig(const Contraction &contraction,
-                           const Configuration &configuration);
+/// Split at commas that are in no brackets.
+std::vector<llvm::StringRef> splitList(llvm::StringRef text);
 
-/// Of a compilation: a target, unless the user names one, then `chosen`, then
-/// the user's.
-std::vector<std::string> allFlags(llvm::ArrayRef<std::string> chosen,
-                                  llvm::ArrayRef<std::string> user);
+/// The text between `open`, whose last character is a bracket, and its end.
+std::optional<llvm::StringRef> inside(llvm::StringRef line,
+                                      llvm::StringRef open);
 
-struct SpecRow {
-  const Contraction *contraction;
-  std::string loweringConfig;
-};
-/// A tuning spec of upstream match ops, for --iree-codegen-tuning-spec-path.
-std::string printTuningSpec(llvm::ArrayRef<SpecRow> rows);
-
-/// Why configurations did not arrive where they were meant to; empty: they did.
-/// `dumps` are the texts of all executables.
-std::string explainMissing(llvm::ArrayRef<SpecRow> rows,
-                           llvm::ArrayRef<std::string> dumps);
+/// Names and types of `dense_resource` constants whose data is not in the text:
+/// files for people to read are often written without.
+std::vector<std::pair<std::string, std::string>>
+findMissingResources(llvm::StringRef text);
 
 } // namespace attune::iree
 

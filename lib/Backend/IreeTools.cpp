@@ -14,7 +14,6 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -166,8 +165,9 @@ static std::vector<std::string> readFolder(StringRef folder) {
   return texts;
 }
 
-IreeBackend::Impl::Compiled IreeBackend::Impl::compile(const IreeFlagSet &set,
-                                                       StringRef spec) {
+IreeBackend::Impl::Compiled
+IreeBackend::Impl::compile(StringRef from, ArrayRef<std::string> flags,
+                           StringRef spec) {
   Compiled result;
   std::string dumps = newPath("-dump");
   result.library = newPath(".vmfb");
@@ -176,12 +176,14 @@ IreeBackend::Impl::Compiled IreeBackend::Impl::compile(const IreeFlagSet &set,
     result.outcome.reason = llvm::toString(std::move(error));
     return result;
   }
-  SmallString<256> model(options.model);
-  sys::fs::make_absolute(model);
   std::vector<std::string> arguments = {
-      options.tools.compile, model.str().str(), "-o", result.library,
+      options.tools.compile, from.str(), "-o", result.library,
       "--iree-hal-dump-executable-configurations-to=" + dumps};
-  append_range(arguments, iree::allFlags(set.flags, options.flags));
+  if (from == sources)
+    arguments.push_back("--compile-from=executable-sources");
+  append_range(arguments, iree::allFlags(flags, options.flags));
+  if (spec.empty())
+    spec = userSpec;
   if (!spec.empty())
     arguments.push_back("--iree-codegen-tuning-spec-path=" + spec.str());
   result.outcome =
@@ -194,16 +196,35 @@ IreeBackend::Impl::Compiled IreeBackend::Impl::compile(const IreeFlagSet &set,
   return result;
 }
 
+CommandOutcome IreeBackend::Impl::writeSpecFile(ArrayRef<iree::SpecRow> rows,
+                                                StringRef path) {
+  CommandOutcome written;
+  std::string text = iree::printTuningSpec(rows);
+  bool isAlone = userSpec.empty();
+  std::string nested = newPath(".mlir");
+  if (Error error =
+          isAlone ? writeFile(path, text)
+                  : writeFile(nested, iree::nestSpecs(userSpecText, text))) {
+    written.outcome = Outcome::CompileError;
+    written.reason = llvm::toString(std::move(error));
+    return written;
+  }
+  if (!isAlone)
+    written = start(
+        {options.tools.opt, nested, "-o", path.str(),
+         "--pass-pipeline=builtin.module(iree-codegen-link-tuning-specs)"},
+        120, JobPhase::Compile);
+  sys::fs::remove(nested);
+  return written;
+}
+
 IreeBackend::Impl::Compiled
-IreeBackend::Impl::compileWith(ArrayRef<iree::SpecRow> rows) {
+IreeBackend::Impl::compileWith(ArrayRef<iree::SpecRow> rows, StringRef from) {
   Compiled result;
   std::string spec = newPath(".mlir");
-  if (Error error = writeFile(spec, iree::printTuningSpec(rows))) {
-    result.outcome.outcome = Outcome::CompileError;
-    result.outcome.reason = llvm::toString(std::move(error));
-    return result;
-  }
-  result = compile(sets[specBase], spec);
+  result.outcome = writeSpecFile(rows, spec);
+  if (result.outcome.outcome == Outcome::Ok)
+    result = compile(from, sets[specBase].flags, spec);
   sys::fs::remove(spec);
   if (result.outcome.outcome != Outcome::Ok)
     return result;
@@ -228,6 +249,7 @@ CommandOutcome IreeBackend::Impl::run(StringRef library,
     arguments.push_back("--input=@" + file);
   for (const std::string &file : outputs)
     arguments.push_back("--output=@" + file);
+  append_range(arguments, options.runFlags);
   append_range(arguments, more);
   return start(std::move(arguments), limitSeconds, JobPhase::Run);
 }
@@ -298,6 +320,7 @@ CommandOutcome IreeBackend::Impl::time(StringRef library, double minSeconds,
       "--benchmark_format=json"};
   for (const std::string &file : inputFiles)
     arguments.push_back("--input=@" + file);
+  append_range(arguments, options.runFlags);
   append_range(arguments, more);
   CommandOutcome ran = start(std::move(arguments), limitSeconds, JobPhase::Run);
   if (ran.outcome != Outcome::Ok)
@@ -310,62 +333,4 @@ CommandOutcome IreeBackend::Impl::time(StringRef library, double minSeconds,
   }
   seconds = *read;
   return ran;
-}
-
-//===----------------------------------------------------------------------===//
-// Profiles
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct ProfileLine {
-  double seconds = 0; ///< The least of a call: the machine may be busy.
-  int64_t calls = 0;
-};
-} // namespace
-
-static void readProfileLines(StringRef output, StringMap<ProfileLine> &rows) {
-  for (StringRef line : split(output, '\n')) {
-    if (!line.starts_with("{"))
-      continue;
-    auto json = parseJson(line);
-    if (!json) {
-      consumeError(json.takeError()); // Tools print warnings between rows.
-      continue;
-    }
-    const json::Object *row = json->getAsObject();
-    if (!row || row->getString("type") != "host_dispatch_group")
-      continue;
-    ProfileLine &mine = rows[row->getString("key").value_or("")];
-    mine.seconds = row->getNumber("min_ns").value_or(0) * 1e-9;
-    mine.calls = row->getInteger("count").value_or(0);
-  }
-}
-
-Error IreeBackend::Impl::profile(std::vector<double> &seconds,
-                                 std::vector<double> &calls) {
-  StringMap<ProfileLine> once, often;
-  for (bool isOnce : {true, false}) {
-    std::string file = newPath(".ireeprof");
-    std::vector<std::string> flags = {"--device_profiling_mode=host-execution",
-                                      "--device_profiling_output=" + file};
-    double ignored = 0;
-    CommandOutcome ran =
-        isOnce ? run(libraries[specBase], {}, 600, flags)
-               : time(libraries[specBase], 0.2, 600, ignored, flags);
-    if (ran.outcome == Outcome::Ok)
-      ran = start({options.tools.profile, "dispatch", "--format=jsonl", file},
-                  60, JobPhase::Run);
-    sys::fs::remove(file);
-    if (ran.outcome != Outcome::Ok)
-      return makeError("profiling: {0}", ran.reason);
-    readProfileLines(ran.output, isOnce ? once : often);
-  }
-  seconds.assign(contractions.size(), 0);
-  calls.assign(contractions.size(), 0);
-  for (auto [index, contraction] : enumerate(contractions))
-    for (const std::string &dispatch : contraction.dispatches) {
-      calls[index] += once[dispatch].calls;
-      seconds[index] += once[dispatch].calls * often[dispatch].seconds;
-    }
-  return Error::success();
 }

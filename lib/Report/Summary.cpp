@@ -96,12 +96,18 @@ json::Value attune::summaryJSON(const SessionReport &report) {
   json::Object versions;
   for (const auto &[name, version] : report.versions)
     versions[name] = version;
+  json::Object program = entryObject(report.program);
+  if (report.overDefault) {
+    program["speedupOverDefault"] = number(report.overDefault->value);
+    program["speedupOverDefaultLow"] = number(report.overDefault->low);
+    program["speedupOverDefaultHigh"] = number(report.overDefault->high);
+  }
   return json::Object{{"version", summaryVersion},
                       {"model", json::fixUTF8(report.model)},
                       {"command", json::fixUTF8(report.command)},
                       {"resultFolder", json::fixUTF8(report.resultFolder)},
                       {"entries", std::move(entries)},
-                      {"program", entryObject(report.program)},
+                      {"program", std::move(program)},
                       {"dispatches", std::move(dispatches)},
                       {"budget", report.budget},
                       {"elapsedSeconds", number(report.elapsedSeconds)},
@@ -287,3 +293,8 @@ Expected<SessionReport> attune::readSummary(StringRef path) {
   report.target = std::move(*machine);
   return report;
 }
+  const json::Object *program = object->getObject("program");
+  if (auto gain = program->getNumber("speedupOverDefault"))
+    report.overDefault = {
+        *gain, program->getNumber("speedupOverDefaultLow").value_or(*gain),
+        program->getNumber("speedupOverDefaultHigh").value_or(*gain)};

@@ -150,6 +150,11 @@ void attune::printClosing(const SessionReport &report, raw_ostream &out) {
   EntryReport program = report.program;
   program.name = "whole program";
   printEntry(program, out);
+  if (report.overDefault)
+    out << formatv("next to the default flags: {0} ({1} to {2})\n",
+                   formatSpeedup(report.overDefault->value),
+                   formatSpeedup(report.overDefault->low),
+                   formatSpeedup(report.overDefault->high));
   if (program.outputsAgree)
     out << "outputs agree with the reference\n";
   else

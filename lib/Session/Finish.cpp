@@ -287,7 +287,13 @@ Expected<SessionReport> finish(State &state, StringRef folder,
   if (!report)
     return report.takeError();
   // A spec never makes the program slower, and never makes it wrong.
-  bool slower = report->program.speedup.high < 1;
+  // Where candidates are whole programs, they may have been next to another one
+  // than the best that there is without a spec.
+  bool isWithin = any_of(state.dispatches, [](const DispatchState &dispatch) {
+    return dispatch.winner && dispatch.dispatch->isProgram;
+  });
+  bool slower = report->program.speedup.high < 1 ||
+                (isWithin && report->program.speedup.value <= 1);
   if (!tuned->spec.entries.empty() &&
       (slower || !report->program.outputsAgree)) {
     std::string reason =

@@ -115,11 +115,35 @@ static void readOurs(const RecordedCommand &command, CommandMeaning &meaning) {
     meaning.model.clear();
 }
 
+/// A flag of iree-compile that says what the program is compiled to, not where.
+static bool isKept(StringRef name) {
+  return name.starts_with("--") && name != "--output" &&
+         !name.starts_with("--compile-") &&
+         !name.starts_with("--iree-hal-dump-");
+}
+
+/// `--name=value`; a file as it was meant in the folder of the command.
+static std::string keptFlag(StringRef folder, StringRef name, StringRef value) {
+  if (name == "--iree-codegen-tuning-spec-path")
+    return (name + "=" + absolute(folder, value)).str();
+  if (auto [scope, file] = value.split('=');
+      name == "--parameters" && !file.empty())
+    return (name + "=" + scope + "=" + absolute(folder, file)).str();
+  if (name == "--parameters")
+    return (name + "=" + absolute(folder, value)).str();
+  return value.empty() ? name.str() : (name + "=" + value).str();
+}
+
 static void readIree(const RecordedCommand &command, CommandMeaning &meaning) {
   auto arguments =
       splitArguments(ArrayRef(command.command).drop_front(),
                      {"-o", "--module", "--function", "--input", "--device"});
+  bool isCompiler = meaning.tool == "iree-compile";
   for (auto [name, value] : arguments) {
+    if (isCompiler && isKept(name))
+      meaning.ireeFlags.push_back(keptFlag(command.folder, name, value));
+    else if (name.starts_with("--parameter"))
+      meaning.ireeRunFlags.push_back(keptFlag(command.folder, name, value));
     if (name == "--input")
       meaning.inputs.push_back(absoluteInput(command.folder, value));
     else if (name == "--function")
@@ -130,7 +154,7 @@ static void readIree(const RecordedCommand &command, CommandMeaning &meaning) {
       (void)value.getAsInteger(10, meaning.threads);
     else if (name == "--device" && value == "local-sync")
       meaning.threads = 1;
-    else if (name.empty() && meaning.tool == "iree-compile")
+    else if (name.empty() && isCompiler)
       meaning.model = absolute(command.folder, value);
   }
 }

@@ -31,6 +31,8 @@ struct CommandMeaning {
   std::string tool; ///< `attune`, `iree-compile`, ...; empty: another's.
   std::string model, entry, targetCPU;
   std::vector<std::string> inputs;
+  /// Of iree-compile, and of what runs its programs, for every other time.
+  std::vector<std::string> ireeFlags, ireeRunFlags;
   int threads = 0;
   uint64_t seed = 0;
 };

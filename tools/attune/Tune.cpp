@@ -61,16 +61,22 @@ std::string quote(StringRef argument) {
 }
 
 /// The options that were given, each as `--name=value`; `skip` are left out.
+/// What was said after -- is among `flags`, as options.
 std::vector<std::string> givenArguments(const CLI::App &command,
-                                        const StringSet<> &skip) {
+                                        const TuneFlags &flags,
+                                        StringSet<> skip) {
+  for (StringRef name : {"MODEL", "WORDS", "--iree-flag"})
+    skip.insert(name);
   std::vector<std::string> arguments;
+  if (!flags.model.model.empty())
+    arguments.push_back(flags.model.model);
+  for (const std::string &flag : flags.ireeFlags)
+    arguments.push_back("--iree-flag=" + flag);
   for (const CLI::Option *option : command.get_options()) {
     if (skip.contains(option->get_name()) || option->count() == 0)
       continue;
-    bool isPositional = option->get_positional();
     for (const std::string &value : option->results())
-      arguments.push_back(isPositional ? value
-                                       : option->get_name() + "=" + value);
+      arguments.push_back(option->get_name() + "=" + value);
   }
   return arguments;
 }
@@ -90,7 +96,7 @@ Error refuseHarm(const TuneFlags &flags) {
     harm = "run '" + StringRef(flags.search).drop_front(5).str() + "'";
   else if (StringRef(flags.model.model).ends_with(".json"))
     harm = "run the commands in '" + flags.model.model + "'";
-  else if (!flags.ireeFlags.empty())
+  else if (!flags.ireeFlags.empty() || !flags.ireeRunFlags.empty())
     harm = "give iree-compile flags of its own";
   else if (!flags.events.empty() || !flags.model.saveFlags.empty())
     harm = "write to '" +
@@ -350,8 +356,12 @@ Error tune(const TuneFlags &flags) {
       flags.output.empty() ? defaultFolder(model) : flags.output;
   if (flags.backend == "iree")
     return tuneWithIree(flags, *budget, folder);
-  if (!flags.ireeFlags.empty())
-    return makeError("--iree-flag is for --backend=iree");
+  if (Error error =
+          refuseGiven({{!flags.ireeFlags.empty(), "--iree-flag (and what "
+                                                  "follows --)"},
+                       {!flags.ireeRunFlags.empty(), "--iree-run-flag"}},
+                      "is for --backend=iree"))
+    return error;
   return model.ends_with(".json") ? tuneCommands(flags, *budget, folder)
                                   : tuneModel(flags, *budget, folder);
 }
@@ -377,6 +387,12 @@ void addTuneOf(Source source, CLI::App &app, Action &chosen) {
       ->add_option("--iree-flag", flags->ireeFlags,
                    "a flag for every iree-compile; may be repeated")
       ->allow_extra_args(false);
+  command
+      ->add_option("--iree-run-flag", flags->ireeRunFlags,
+                   "a flag for every run: --parameters=model=weights.irpa")
+      ->allow_extra_args(false);
+  command->add_option("WORDS", flags->words,
+                      "after --: flags of iree-compile, or your command of it");
   command->add_option("--budget", flags->budget,
                       "time (90s, 10m, 2h) or number of trials; default 10m");
   command->add_option("--search", flags->search,
@@ -402,6 +418,8 @@ void addTuneOf(Source source, CLI::App &app, Action &chosen) {
   command->add_option("--events", flags->events,
                       "append a line of JSON for each trial to this file");
   command->callback([&chosen, flags, command, source] {
+    if (Error error = takeIreeWords(*flags))
+      throw CLI::ValidationError("--", toString(std::move(error)));
     bool resumes = !flags->resume.empty();
     if (resumes && command->count_all() > 2)
       throw CLI::ValidationError(
@@ -413,19 +431,22 @@ void addTuneOf(Source source, CLI::App &app, Action &chosen) {
     if (source == Source::User)
       for (StringRef name : {"--events", "--save-flags"})
         notKept.insert(name);
-    flags->arguments = givenArguments(*command, notKept);
+    flags->arguments = givenArguments(*command, *flags, std::move(notKept));
     flags->command = "attune tune";
-    for (const std::string &argument :
-         givenArguments(*command, {"--resume", "--budget", "--output", "--json",
-                                   "--keep-going", "--events", "--log-level",
-                                   "--save-flags"}))
+    for (const std::string &argument : givenArguments(
+             *command, *flags,
+             {"--resume", "--budget", "--output", "--json", "--keep-going",
+              "--events", "--log-level", "--save-flags"}))
       flags->command += " " + quote(argument);
     chosen = [flags, resumes, source] {
       if (resumes)
         return resume(flags->resume);
-      if (!flags->flagFile.empty())
+      if (!flags->flagFile.empty()) {
         if (Error error = applyFlagFile(flags->flagFile, flags->model))
           return error;
+        if (Error error = takeRecordedIreeFlags(*flags))
+          return error;
+      }
       if (source == Source::SessionFile)
         if (Error error = refuseHarm(*flags))
           return error;

@@ -21,9 +21,12 @@ struct TuneFlags {
   std::string budget = "10m", search = "auto", output, resume, events;
   std::string flagFile, logLevel = "info";
   std::string backend = "cpu";
-  std::vector<std::string> ireeFlags;
+  /// Of every iree-compile, and of every run of what it made.
+  std::vector<std::string> ireeFlags, ireeRunFlags;
+  std::vector<std::string> words; ///< After `--`.
   bool keepGoing = false, capture = false;
-  std::vector<std::string> arguments; ///< All that were given, one way.
+  /// All that were given, one way; but for those that write elsewhere.
+  std::vector<std::string> arguments;
   std::string command; ///< Those that decide what is found, as a person types.
 };
 
@@ -34,6 +37,13 @@ struct Subject {
       createExecutor;
   std::vector<EntryInputs> inputs;
 };
+
+/// session.json in a folder of results: the command, for --resume.
+llvm::Error writeSessionFile(const TuneFlags &flags, llvm::StringRef folder);
+/// The arguments of the session in `folder`; the current folder becomes the one
+/// they were given in.
+llvm::Expected<std::vector<std::string>>
+readSessionFile(llvm::StringRef folder);
 
 /// The folder of results, with the command in it.
 llvm::Error prepareFolder(const TuneFlags &flags, llvm::StringRef folder);
@@ -49,6 +59,24 @@ llvm::Expected<SessionReport> runTuning(const TuneFlags &flags, Subject subject,
                                         SessionOptions options,
                                         SystemClock &clock, Progress &progress);
 llvm::Error showResults(const TuneFlags &flags, const SessionReport &report);
+
+/// What every backend but the embedded one works in.
+struct Workplace {
+  TemporaryFolder work;
+  Target target;
+  int threads = 1;
+};
+llvm::Expected<Workplace> makeWorkplace(const TuneFlags &flags);
+
+/// `{0}` of the first of `flags` that was given, as an error; {is given, name}.
+llvm::Error refuseGiven(llvm::ArrayRef<std::pair<bool, llvm::StringRef>> flags,
+                        llvm::StringRef reason);
+
+/// What follows `--` becomes flags of iree-compile; a command of iree-compile
+/// names the program, too.
+llvm::Error takeIreeWords(TuneFlags &flags);
+/// Flags of recorded commands.
+llvm::Error takeRecordedIreeFlags(TuneFlags &flags);
 
 llvm::Error tuneCommands(const TuneFlags &flags, const Budget &budget,
                          llvm::StringRef folder);

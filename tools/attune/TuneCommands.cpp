@@ -13,36 +13,25 @@ using namespace llvm;
 
 namespace attune::cli {
 
-/// What a file of commands has no use for.
-static Error refuseModelFlags(const TuneFlags &flags) {
-  for (auto [isGiven, name] :
-       {std::pair(!flags.model.inputs.empty(), "--input"),
-        {!flags.model.entry.empty(), "--entry"},
-        {flags.model.targetCPU != "host", "--target-cpu"},
-        {!flags.hot.profile.empty(), "--profile"},
-        {flags.capture, "--capture"}})
-    if (isGiven)
-      return makeError("{0} is for MLIR programs; {1} describes commands", name,
-                       flags.model.model);
-  return Error::success();
-}
-
 Error tuneCommands(const TuneFlags &flags, const Budget &budget,
                    StringRef folder) {
-  if (Error error = refuseModelFlags(flags))
+  // What a file of commands has no use for.
+  if (Error error = refuseGiven(
+          {{!flags.model.inputs.empty(), "--input"},
+           {!flags.model.entry.empty(), "--entry"},
+           {flags.model.targetCPU != "host", "--target-cpu"},
+           {!flags.hot.profile.empty(), "--profile"},
+           {flags.capture, "--capture"}},
+          "is for MLIR programs; " + flags.model.model + " describes commands"))
     return error;
-  auto work = TemporaryFolder::create();
-  if (!work)
-    return work.takeError();
-  auto target = Target::forCPU("host");
-  if (!target)
-    return target.takeError();
-  int threads = flags.model.threads ? flags.model.threads : target->cores;
+  auto place = makeWorkplace(flags);
+  if (!place)
+    return place.takeError();
   CommandOptions commands;
   commands.file = flags.model.model;
-  commands.threads = threads;
-  commands.builders = target->cores;
-  commands.workFolder = work->getPath();
+  commands.threads = place->threads;
+  commands.builders = place->target.cores;
+  commands.workFolder = place->work.getPath();
   auto backend = CommandBackend::create(std::move(commands));
   if (!backend)
     return backend.takeError();
@@ -55,8 +44,8 @@ Error tuneCommands(const TuneFlags &flags, const Budget &budget,
       {**backend,
        [&](std::vector<std::string>) { return (*backend)->createExecutor(); },
        {EntryInputs{"main", "", {}}}},
-      makeOptions(flags, threads, work->getPath(), budget, folder,
-                  std::move(*target)),
+      makeOptions(flags, place->threads, place->work.getPath(), budget, folder,
+                  std::move(place->target)),
       clock, progress);
   if (!report)
     return report.takeError();

@@ -60,7 +60,8 @@ protected:
           ("if [ \"$1\" = --version ]; then echo 'IREE compiler version " +
            version +
            R"x('; exit 0; fi
-config='#default<1>'
+config='#iree_cpu.lowering_config<distribution = [64, 64, 0], vector_common_parallel = [8, 8, 0], vector_reduction = [0, 0, 8]>'
+own=$config
 while [ $# -gt 0 ]; do
   case $1 in
     -o) out=$2; shift;;
@@ -75,12 +76,13 @@ if [ -n "$spec" ]; then
            R"x(
   :
 fi
-mkdir -p $dump
+echo library > $out
+[ -n "$dump" ] || exit 0
 cat > $dump/a.mlir <<END
-func.func @mm_dispatch_0() {
+func.func @mm_dispatch_0() attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
 %7 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%3, %4 : tensor<256x256xf32>, tensor<256x256xf32>) outs(%6 : tensor<256x256xf32>) attrs =  {lowering_config = $config} {
 END
-echo library > $out)x")
+)x")
               .str());
   }
 
@@ -93,6 +95,8 @@ echo library > $out)x")
     options.workFolder = folder->file("work");
     options.tools = std::move(*tools);
     options.compileSeconds = limit;
+    options.flags = flags;
+    options.runFlags = runFlags;
     auto backend = IreeBackend::create(std::move(options));
     if (!backend)
       return backend.takeError();
@@ -127,6 +131,7 @@ echo library > $out)x")
   }
 
   std::optional<TemporaryFolder> folder;
+  std::vector<std::string> flags, runFlags; ///< The user's.
 };
 
 TEST_F(IreeTest, AConfigurationThatArrivesIsOk) {
@@ -152,7 +157,7 @@ TEST_F(IreeTest, ACompilerWithoutVersionIsRefused) {
 }
 
 TEST_F(IreeTest, NoMatchIsRejected) {
-  compiler("config='#default<1>'");
+  compiler("config=$(echo $own | sed s/64/32/)");
   CompiledCandidate result = candidate();
   EXPECT_EQ(result.outcome, Outcome::Rejected);
   EXPECT_THAT(result.reason, HasSubstr("arrived in 0 of 1"));
@@ -220,6 +225,80 @@ TEST_F(IreeTest, ASpecIsWrittenOnlyWhenItWon) {
   ASSERT_FALSE(bool((*backend)->writeSpec(Spec(), path)));
   EXPECT_FALSE(llvm::sys::fs::exists(specPath));
   EXPECT_THAT(*readFile(path), HasSubstr("--iree-opt-level="));
+}
+
+TEST_F(IreeTest, FlagsOfRunsReachEveryRun) {
+  std::string wanted = "case \"$*\" in *--parameters=model=w.irpa*) ;; *) echo "
+                       "'error: no parameters' >&2; exit 1;; esac; ";
+  write("iree-run-module", wanted + runScript("right.npy"));
+  EXPECT_THAT(errorOfLoading(), HasSubstr("no parameters"));
+  runFlags = {"--parameters=model=w.irpa"};
+  EXPECT_EQ(errorOfLoading(), "");
+}
+
+TEST_F(IreeTest, ASpecOfTheUsersThatIreeRefusesIsAnError) {
+  write("iree-opt", "echo \"$1:3:1: error: expected operation name\" >&2; "
+                    "exit 1");
+  flags = {"--iree-codegen-tuning-spec-path=" + folder->file("mine.mlir")};
+  EXPECT_THAT(errorOfLoading(),
+              HasSubstr("mine.mlir:3:1: error: expected operation name"));
+}
+
+TEST_F(IreeTest, ASpecOfTheUsersComesBeforeOurs) {
+  // As the linker does, roughly: what is nested stays.
+  write("iree-opt", "in=$1; while [ $# -gt 0 ]; do [ $1 = -o ] && out=$2; "
+                    "shift; done; cat $in > $out");
+  ASSERT_FALSE(bool(writeFile(folder->file("mine.mlir"), "module @mine {}\n")));
+  flags = {"--iree-codegen-tuning-spec-path=" + folder->file("mine.mlir")};
+  compiler(
+      "grep -q 'module @mine' $spec || exit 1; config=$(tail -n +3 $spec | "
+      "grep -o '#iree_cpu.lowering_config<[^>]*>')\n[ -z \"$config\" ] && "
+      "config=$own");
+  CompiledCandidate result = candidate();
+  EXPECT_EQ(result.outcome, Outcome::Ok) << result.reason;
+}
+
+TEST_F(IreeTest, WhatTheUsersSpecConfiguresIsLeftAlone) {
+  write("iree-opt", "in=$1; while [ $# -gt 0 ]; do [ $1 = -o ] && out=$2; "
+                    "shift; done; cat $in > $out");
+  ASSERT_FALSE(bool(writeFile(
+      folder->file("mine.mlir"),
+      "#iree_cpu.lowering_config<distribution = [64, 64, 0], "
+      "vector_common_parallel = [8, 8, 0], vector_reduction = [0, 0, 8]>\n")));
+  flags = {"--iree-codegen-tuning-spec-path=" + folder->file("mine.mlir")};
+  auto backend = load();
+  ASSERT_TRUE(bool(backend)) << llvm::toString(backend.takeError());
+  EXPECT_TRUE((*backend)->dispatches().empty());
+  EXPECT_THAT((*backend)->notes(),
+              testing::Contains(HasSubstr("1 of what your spec configures")));
+}
+
+TEST_F(IreeTest, FlagsOfTheUsersAreNotSetAgain) {
+  flags = {"--iree-opt-level=O2"};
+  auto backend = load();
+  ASSERT_TRUE(bool(backend)) << llvm::toString(backend.takeError());
+  ASSERT_FALSE(bool((*backend)->writeSpec(Spec(), folder->file("flags.txt"))));
+  auto text = readFile(folder->file("flags.txt"));
+  ASSERT_TRUE(bool(text));
+  EXPECT_EQ(llvm::StringRef(*text).count("--iree-opt-level="), 1u) << *text;
+}
+
+TEST_F(IreeTest, WeightsThatWereLeftOutAreMade) {
+  ASSERT_FALSE(bool(writeFile(
+      folder->file("mm.mlir"),
+      "func.func @mm(%a: tensor<2xf32>) -> tensor<2xf32> {\n  %0 = "
+      "arith.constant dense_resource<w> : tensor<3x2xf32>\n{-#\n#-}\n")));
+  // The bytecode is the text here.
+  write("iree-opt", "in=$1; while [ $# -gt 0 ]; do [ $1 = -o ] && out=$2; "
+                    "shift; done; cp $in $out; cp $in " +
+                        folder->file("seen.mlir"));
+  auto backend = load();
+  ASSERT_TRUE(bool(backend)) << llvm::toString(backend.takeError());
+  auto seen = readFile(folder->file("seen.mlir"));
+  ASSERT_TRUE(bool(seen));
+  size_t at = seen->find("w: \"0x40000000");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(seen->find('"', at + 4) - at, 4 + 2 + 8 + 2 * 4 * 6u);
 }
 
 } // namespace

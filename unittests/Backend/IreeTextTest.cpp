@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// IREE's texts: signatures, contractions, specs, and whether they arrived.
+// IREE's texts: signatures, and what is missing in them.
 
 #include "../../lib/Backend/IreeText.h"
 
@@ -56,97 +56,17 @@ TEST(IreeTextTest, SaysWhatIsNotAProgram) {
   EXPECT_THAT(llvm::toString(odd.takeError()), HasSubstr("!util.buffer"));
 }
 
-/// A line of iree-hal-dump-executable-configurations-to.
-static std::string genericLine(llvm::StringRef k, llvm::StringRef config) {
-  return llvm::formatv(
-             "func.func @mm_dispatch_0() {{\n"
-             "%7 = linalg.generic {{indexing_maps = [affine_map<(d0, d1, d2) "
-             "-> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, "
-             "affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = "
-             "[\"parallel\", \"parallel\", \"reduction\"]} ins(%3, %4 : "
-             "tensor<256x{0}xf32>, tensor<{0}x64xf32>) outs(%6 : "
-             "tensor<256x64xf32>) attrs =  {{lowering_config = {1}} {{\n",
-             k, config)
-      .str();
-}
-
-static std::vector<iree::Contraction> contractionsOf(llvm::StringRef text) {
-  std::vector<iree::Contraction> found;
-  iree::findContractions(text, found);
-  return found;
-}
-
-TEST(IreeTextTest, FindsEqualContractionsOnce) {
-  std::string text = genericLine("512", "#x");
-  auto found = contractionsOf(text + text + genericLine("128", "#x"));
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].shapes(), "256x64x512xf32");
-  EXPECT_EQ(found[0].kinds, "mnk");
-  EXPECT_EQ(found[0].dispatches.size(), 2u);
-  EXPECT_EQ(found[0].dispatches[0], "mm_dispatch_0");
-}
-
-TEST(IreeTextTest, ConvolutionsAreNoContractions) {
-  std::string text = genericLine("512", "#x");
-  size_t at = text.find("(d0, d2)>");
-  text.replace(at, 9, "(d0 + d1, d2)>");
-  EXPECT_TRUE(contractionsOf(text).empty());
-}
-
-TEST(IreeTextTest, SpaceHoldsItsDefaultAndItsLimits) {
-  auto found = contractionsOf(genericLine("512", "#x"));
-  ASSERT_EQ(found.size(), 1u);
-  auto made = iree::contractionSpace(found[0]);
-  ASSERT_TRUE(bool(made)) << llvm::toString(made.takeError());
-  EXPECT_GT(made->first.count(), 1000u);
-  EXPECT_TRUE(made->first.contains(made->second));
-  std::mt19937_64 random(1);
-  for (int i = 0; i < 200; ++i) {
-    Configuration one = made->first.sample(random);
-    int64_t m = std::get<int64_t>(*one.find("m_vector")),
-            n = std::get<int64_t>(*one.find("n_vector")),
-            k = std::get<int64_t>(*one.find("k_vector"));
-    EXPECT_LT(4 * m * n * k, 16384);
-  }
-}
-
-TEST(IreeTextTest, ConfigurationsAreWrittenAsIreePrintsThem) {
-  auto found = contractionsOf(genericLine("512", "#x"));
-  Configuration wanted{"",
-                       {{"m_distribute", int64_t(64)},
-                        {"n_distribute", int64_t(32)},
-                        {"m_vector", int64_t(8)},
-                        {"n_vector", int64_t(16)},
-                        {"k_vector", int64_t(4)},
-                        {"cache", false}}};
-  std::string config = iree::loweringConfig(found[0], wanted);
-  EXPECT_EQ(config,
-            "#iree_cpu.lowering_config<distribution = [64, 32, 0], "
-            "vector_common_parallel = [8, 16, 0], vector_reduction = [0, 0, "
-            "4]>");
-  std::string spec = iree::printTuningSpec({{&found[0], config}});
-  EXPECT_THAT(spec, HasSubstr("dims_equal %k, [512]"));
-  EXPECT_THAT(spec, HasSubstr("@match_0 -> @apply_op_config"));
-}
-
-TEST(IreeTextTest, OpenDimensionsAreNotChecked) {
-  auto found = contractionsOf(genericLine("?", "#x"));
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].shapes(), "256x64x?xf32");
-  std::string spec = iree::printTuningSpec({{&found[0], "#x"}});
-  EXPECT_THAT(spec, Not(HasSubstr("dims_equal %k")));
-  EXPECT_THAT(spec, HasSubstr("dims_equal %m, [256]"));
-}
-
-TEST(IreeTextTest, ArrivalMeansEveryDispatchHasTheConfiguration) {
-  std::string line = genericLine("512", "#x");
-  auto found = contractionsOf(line + line);
-  iree::SpecRow row{&found[0], "#wanted<1>"};
-  std::string there = genericLine("512", "#wanted<1>");
-  EXPECT_EQ(iree::explainMissing({row}, {there, there}), "");
-  EXPECT_THAT(iree::explainMissing({row}, {there, line}),
-              HasSubstr("arrived in 1 of 2"));
-  // On another contraction it did not arrive.
-  EXPECT_THAT(iree::explainMissing({row}, {genericLine("128", "#wanted<1>")}),
-              HasSubstr("arrived in 0 of 2"));
+TEST(IreeTextTest, FindsWeightsThatWereLeftOut) {
+  std::string text =
+      "%0 = arith.constant dense_resource<a> : tensor<2x4xf32>\n"
+      "%1 = arith.constant dense_resource<b> : tensor<f16>\n"
+      "%2 = arith.constant dense_resource<a> : tensor<2x4xf32>\n";
+  auto missing = iree::findMissingResources(text);
+  ASSERT_EQ(missing.size(), 2u);
+  EXPECT_EQ(missing[0].first, "a");
+  EXPECT_EQ(missing[0].second, "tensor<2x4xf32>");
+  missing = iree::findMissingResources(
+      text + "{-#\n  dialect_resources: {\n    builtin: {\n      a: "
+             "\"0x40000000\",\n      b: \"0x02000000\"\n    }\n  }\n#-}\n");
+  EXPECT_TRUE(missing.empty());
 }

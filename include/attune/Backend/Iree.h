@@ -6,8 +6,8 @@
 
 // IREE as a backend, on llvm-cpu: iree-compile and the runtime tools as
 // processes with limits. A candidate is the whole program, compiled with a
-// tuning spec for one kind of contraction, and it is measured next to the
-// program with the best flags and no spec.
+// tuning spec for one root op, next to the program with the same flags and
+// without. What wins is compared with the best flags that there are.
 
 #ifndef ATTUNE_BACKEND_IREE_H
 #define ATTUNE_BACKEND_IREE_H
@@ -15,6 +15,7 @@
 #include "attune/Backend/Backend.h"
 #include "attune/Import/Program.h"
 #include "attune/Measure/Executor.h"
+#include "attune/Measure/Statistics.h"
 
 namespace attune {
 
@@ -28,20 +29,16 @@ struct IreeTools {
   static llvm::Expected<IreeTools> find(llvm::StringRef only = "");
 };
 
-/// Flags of iree-compile that are chosen before specs are.
-struct IreeFlagSet {
-  std::vector<std::string> flags;
-  bool takesSpecs = true; ///< Data tiling leaves nothing for a matcher.
-};
-
 struct IreeOptions {
   std::string model;              ///< Path; MLIR as text.
   std::string entry;              ///< Empty: the only public function.
   std::vector<std::string> flags; ///< Of the user, for every compilation.
-  int threads = 1;                ///< Of the program.
-  unsigned builders = 1;          ///< Compilations side by side.
-  std::string workFolder;         ///< Must exist.
-  std::string choiceFile;         ///< Remembers the chosen flags; may be empty.
+  /// Of the user, for every run: `--parameters=model=weights.irpa`.
+  std::vector<std::string> runFlags;
+  int threads = 1;        ///< Of the program.
+  unsigned builders = 1;  ///< Compilations side by side.
+  std::string workFolder; ///< Must exist.
+  std::string choiceFile; ///< Remembers the chosen flags; may be empty.
   IreeTools tools;
   double compileSeconds = 120; ///< Limit of a candidate, until it is learned.
 };
@@ -54,8 +51,8 @@ public:
   ~IreeBackend() override;
 
   /// Compiles the untuned program with each flag set, checks and measures it
-  /// with these inputs, and looks for its contractions. Everything below works
-  /// after this.
+  /// with these inputs, and looks for what specs can change. Everything below
+  /// works after this.
   llvm::Error prepare(llvm::ArrayRef<Tensor> inputs);
 
   /// The entry, for making inputs.
@@ -83,6 +80,10 @@ public:
   /// beside it, which they name, is there only when a spec was faster.
   std::string specName() const override;
   llvm::Error writeSpec(const Spec &spec, llvm::StringRef path) const override;
+
+  /// The program of the last writeSpec next to that with the default flags,
+  /// O3 or the user's.
+  llvm::Expected<Speedup> compareWithDefault();
 
   /// Runs what this backend built; the backend must outlive it.
   std::unique_ptr<Executor> createExecutor();

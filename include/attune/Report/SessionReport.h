@@ -95,6 +95,9 @@ struct SessionReport {
   EntryReport program; ///< Over all entries.
   std::vector<DispatchReport> dispatches;
   std::vector<std::string> notes;    ///< What Import made up or folded.
+  /// Of the tuned program over the backend's default flags, where the baseline
+  /// has better ones.
+  std::optional<Speedup> overDefault;
   std::vector<std::string> warnings; ///< What a person should worry about.
 };
 
