@@ -12,9 +12,8 @@ import pathlib
 import tempfile
 from typing import Any, Iterator
 
-from _attune import Error, Function
-
 from . import _command
+from ._native import Error, Function, Space
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +72,33 @@ class Program:
         return [Dispatch(row["name"], row["fingerprint"], row["rootOp"], row["shapes"], row["location"],
                          int(row["count"]), tuple(row["inputs"]), tuple(row["outputs"]))
                 for row in json.loads(printed)["dispatches"]]
+
+    def extract(self, dispatch: str | Dispatch) -> Program:
+        """A dispatch (by its name) as a program of its own."""
+        name = dispatch.name if isinstance(dispatch, Dispatch) else dispatch
+        with self.file() as path, tempfile.TemporaryDirectory(prefix="attune-") as folder:
+            printed = _command.run("dispatches", path, "--json", f"--dump-to={folder}")
+            part = pathlib.Path(folder) / f"{name}.mlir"
+            if not part.exists():
+                known = ", ".join(row["name"] for row in json.loads(printed)["dispatches"])
+                raise Error(f"there is no dispatch '{name}'; there are: {known}")
+            # Its inputs are random here: files of values stay behind.
+            return Program(part.read_bytes())
+
+    def dimensions(self, dispatch: str | Dispatch) -> dict[str, list[int]]:
+        """Sizes of the loops of a dispatch's root op by the part they play: `batch`,
+        `m` and `n` (parallel), `k` and `window` (summed); -1 where a size is open.
+        Of a matmul: {"batch": [], "m": [64], "n": [128], "k": [256], "window": []}."""
+        import _attune_harness
+        return _attune_harness.dimensions_of(self.extract(dispatch)._content.decode())
+
+    def spaces(self, dispatch: str | Dispatch | None = None, *, threads: int | None = None) -> dict[str, Space]:
+        """What could be tried on a dispatch: a space for each schedule that fits,
+        the best first. Not needed where the program is one dispatch."""
+        program = self if dispatch is None else self.extract(dispatch)
+        with program.file() as path:
+            printed = _command.run("space", path, "--json", *_flags(threads=threads))
+        return {space["schedule"]: Space(space, space["schedule"]) for space in json.loads(printed)["spaces"]}
 
     def compile(self, **options: Any) -> Function:
         return compile(self, **options)

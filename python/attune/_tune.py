@@ -14,9 +14,8 @@ import tempfile
 import weakref
 from typing import Any, Callable, Iterable
 
-from _attune import Function
-
 from . import _command
+from ._native import Function
 from ._program import Program, _flags, compile
 
 

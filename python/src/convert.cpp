@@ -13,7 +13,7 @@ namespace nb = nanobind;
 
 namespace attune::python {
 
-static nb::object toObject(const KnobValue &value) {
+nb::object toObject(const KnobValue &value) {
   return std::visit(
       [](const auto &plain) -> nb::object { return nb::cast(plain); }, value);
 }
@@ -25,7 +25,9 @@ nb::dict toDict(const Configuration &configuration) {
   return values;
 }
 
-static KnobValue toValue(const std::string &name, nb::handle object) {
+KnobValue toValue(const std::string &name, nb::handle object) {
+  if (nb::hasattr(object, "tolist"))
+    return toValue(name, object.attr("tolist")());
   // A bool is an int to Python: first things first.
   if (nb::isinstance<nb::bool_>(object))
     return nb::cast<bool>(object);

@@ -11,6 +11,7 @@
 #define ATTUNE_PYTHON_CONVERT_H
 
 #include "attune/Schedule/Configuration.h"
+#include "attune/Space/Space.h"
 #include "llvm/Support/Error.h"
 #include <nanobind/nanobind.h>
 #include <stdexcept>
@@ -33,10 +34,18 @@ inline void check(llvm::Error error) {
     throw AttuneError(llvm::toString(std::move(error)));
 }
 
+nanobind::object toObject(const KnobValue &value);
+/// numpy's and torch's scalars and arrays count as Python's.
+KnobValue toValue(const std::string &name, nanobind::handle object);
 /// {"tile": 4, "pack": True}, in the order of the knobs.
 nanobind::dict toDict(const Configuration &configuration);
 /// Knobs in the dictionary's order; a schedule has to be set by the caller.
 Configuration toConfiguration(nanobind::dict values);
+
+/// In the order of the space's knobs, with its schedule.
+Configuration inOrder(const Space &space, nanobind::dict values);
+/// The same; what is not in the space is an error that shows it.
+Configuration member(const Space &space, nanobind::dict values);
 
 void addSpace(nanobind::module_ &module);
 void addSearch(nanobind::module_ &module);

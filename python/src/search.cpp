@@ -4,14 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-// attune.Space and attune.Search.
+// attune.Search: ask and tell.
 
 #include "convert.h"
 
 #include "attune/Search/Searcher.h"
-#include "attune/Space/FromJSON.h"
 
 #include <cmath>
+#include <mutex>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -23,30 +23,6 @@ using namespace nb::literals;
 namespace attune::python {
 namespace {
 
-/// With the knobs in the space's order, which is part of a configuration; a
-/// knob that the space does not have stays, and makes it no member.
-Configuration inOrder(const Space &space, nb::dict values) {
-  Configuration given = toConfiguration(values), ordered;
-  ordered.schedule = space.getSchedule();
-  for (const Knob &knob : space.getKnobs())
-    if (const KnobValue *value = given.find(knob.name)) {
-      auto index = knob.domain.indexOf(*value);
-      ordered.values.emplace_back(knob.name,
-                                  index ? knob.domain.at(*index) : *value);
-    }
-  for (const auto &entry : given.values)
-    if (!ordered.find(entry.first))
-      ordered.values.push_back(entry);
-  return ordered;
-}
-
-nb::list toList(const std::vector<Configuration> &configurations) {
-  nb::list list;
-  for (const Configuration &configuration : configurations)
-    list.append(toDict(configuration));
-  return list;
-}
-
 /// A searcher with the space it searches, and what it was told.
 class Search {
 public:
@@ -55,7 +31,7 @@ public:
       : space(given) {
     std::vector<Configuration> begin;
     for (const nb::dict &values : first)
-      begin.push_back(member(values));
+      begin.push_back(member(space, values));
     searcher = take(createSearcher(name, space, seed, std::move(begin)));
   }
   // The searcher refers to the space.
@@ -66,16 +42,20 @@ public:
     std::vector<Configuration> asked;
     {
       nb::gil_scoped_release release;
+      std::lock_guard lock(mutex);
       asked = searcher->ask(count);
     }
-    return toList(asked);
+    nb::list list;
+    for (const Configuration &configuration : asked)
+      list.append(toDict(configuration));
+    return list;
   }
 
   void tell(nb::dict values, std::optional<double> seconds,
             double baselineSeconds, const std::string &outcome,
             const std::string &reason) {
     Trial trial;
-    trial.configuration = member(values);
+    trial.configuration = member(space, values);
     auto known = outcomeFromString(outcome);
     if (!known)
       throw AttuneError("'" + outcome + "' is no outcome: ok, crash, ...");
@@ -93,118 +73,45 @@ public:
         best = trial.configuration;
       }
     }
+    nb::gil_scoped_release release;
+    std::lock_guard lock(mutex);
     searcher->tell(trial);
   }
 
   std::optional<nb::dict> getBest() const {
     return best ? std::optional(toDict(*best)) : std::nullopt;
   }
-  std::string stopReason() const { return searcher->stopReason(); }
+  std::string stopReason() {
+    nb::gil_scoped_release release;
+    std::lock_guard lock(mutex);
+    return searcher->stopReason();
+  }
 
 private:
   static bool isTime(double seconds) {
     return std::isfinite(seconds) && seconds > 0;
   }
 
-  Configuration member(nb::dict values) const {
-    Configuration configuration = inOrder(space, values);
-    if (!space.contains(configuration))
-      throw AttuneError("not in the space: " + toString(configuration));
-    return configuration;
-  }
-
   Space space;
+  std::mutex mutex; ///< Of the searcher: several threads may share it.
   std::unique_ptr<Searcher> searcher;
   std::optional<Configuration> best;
   double bestRatio = HUGE_VAL;
 };
 
-/// `len()` takes no more than 63 bits.
-size_t lengthOf(const Space &space) {
-  if (space.count() > static_cast<uint64_t>(PY_SSIZE_T_MAX))
-    throw std::overflow_error("the space is larger than len() can say; ask "
-                              "count()");
-  return space.count();
-}
-
-nb::dict at(const Space &space, int64_t index) {
-  uint64_t wanted = index < 0 ? space.count() + index : index;
-  if (wanted >= space.count())
-    throw nb::index_error(
-        ("the space has " + std::to_string(space.count()) + " configurations")
-            .c_str());
-  return toDict(space.at(wanted));
-}
-
 } // namespace
 
-void addSpace(nb::module_ &module) {
-  nb::class_<Space>(module, "Space")
-      .def_static(
-          "parse",
-          [](const std::string &text, const std::string &name) {
-            return take(parseSpace(text, name));
-          },
-          "text"_a, "name"_a = "space")
-      .def_static(
-          "read", [](const std::string &path) { return take(readSpace(path)); },
-          "path"_a)
-      .def("count", &Space::count,
-           "Valid configurations, exact; saturates at 2**64-1.")
-      .def("__len__", lengthOf)
-      .def("__getitem__", at)
-      .def("__contains__",
-           [](const Space &space, nb::dict values) {
-             return space.contains(inOrder(space, values));
-           })
-      .def(
-          "index_of",
-          [](const Space &space, nb::dict values) {
-            return space.indexOf(inOrder(space, values));
-          },
-          "configuration"_a, "Its number, or None if it is not valid.")
-      .def(
-          "sample",
-          [](const Space &space, size_t count, uint64_t seed) {
-            std::mt19937_64 random(seed);
-            nb::list list;
-            for (size_t i = 0; i < count; ++i)
-              list.append(toDict(space.sample(random)));
-            return list;
-          },
-          "count"_a = 1, "seed"_a = 0,
-          "Uniform over the valid configurations, with repetition.")
-      .def(
-          "neighbours",
-          [](const Space &space, nb::dict values) {
-            Configuration configuration = inOrder(space, values);
-            if (!space.contains(configuration))
-              throw AttuneError("not in the space: " + toString(configuration));
-            return toList(space.neighbours(configuration));
-          },
-          "configuration"_a)
-      .def(
-          "nearest",
-          [](const Space &space, nb::dict wanted) {
-            return toDict(space.nearest(inOrder(space, wanted)));
-          },
-          "wanted"_a,
-          "The nearest valid configuration; any values may be "
-          "wanted.")
-      .def_prop_ro("knobs", [](const Space &space) {
-        nb::dict knobs;
-        for (const Knob &knob : space.getKnobs())
-          knobs[knob.name.c_str()] = knob.domain.describe();
-        return knobs;
-      });
-}
-
 void addSearch(nb::module_ &module) {
-  nb::class_<Search>(module, "Search")
+  nb::class_<Search>(module, "Search",
+                     "Chooses configurations of a space: ask for some, tell "
+                     "what became of them. Names: 'auto', 'random', "
+                     "'exhaustive', 'optuna', 'opentuner', 'exec:PROGRAM'.")
       .def(nb::init<const Space &, const std::string &, uint64_t,
                     const std::vector<nb::dict> &>(),
            "space"_a, "name"_a = "auto", "seed"_a = 0,
-           "first"_a = std::vector<nb::dict>())
+           "first"_a = std::vector<nb::dict>(),
+           "`first` is what 'auto' asks before anything else; all of it has to "
+           "be in the space.")
       .def("ask", &Search::ask, "count"_a = 1,
            "Up to `count` configurations, all valid and never given before; "
            "none when the space is exhausted.")
