@@ -9,6 +9,7 @@ import tempfile
 from _attune import Error
 
 from . import _tools
+from ._iree import lower_own_ops
 
 WHAT = "StableHLO"
 TO_LINALG = "--iree-stablehlo-input-transformation-pipeline"
@@ -27,7 +28,8 @@ def from_stablehlo(program):
         name, content = "the program", program.encode() if isinstance(program, str) else program
     optimizer = _tools.find_program("iree-opt", WHAT)
     with tempfile.TemporaryDirectory(prefix="attune-") as folder:
-        return _tools.optimize(optimizer, TO_LINALG, content, name, folder)
+        text = _tools.optimize(optimizer, TO_LINALG, content, name, folder)
+        return lower_own_ops(text, name, folder)
 
 
 def from_jax(function, *arguments, **named):
