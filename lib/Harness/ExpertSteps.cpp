@@ -238,9 +238,11 @@ Error Emitter::emit(const Transformation &step) {
     emitPack(step);
     break;
   case Kind::Peel:
-    line(formatv("{0}, {1} = transform.loop.peel {2} : ({3}) -> ({4}, {4})",
-                 fresh("main"), fresh("rest"), loopsOf(root(), loopHandle),
-                 loopHandle, handle)
+    // Loops that come out even have nothing to split off.
+    line(formatv("transform.sequence {0} : {1} failures(suppress) {{\n    "
+                 "^bb0(%whole: {1}):\n      %main, %rest = "
+                 "transform.loop.peel %whole : ({1}) -> ({2}, {2})\n    }",
+                 loopsOf(root(), loopHandle), loopHandle, handle)
              .str());
     break;
   case Kind::Unroll:

@@ -106,12 +106,10 @@ llvm::Error Harness::Impl::chooseDispatch(const ProblemCase &problemCase,
         "problem '{0}' with {1} has nothing to schedule: no linalg "
         "op is left of it",
         problemCase.problem.name, toString(problemCase.sizes));
-  auto extracted = extractDispatch(prepared.program, prepared.dispatch.name);
-  if (!extracted)
-    return extracted.takeError();
-  prepared.module = std::move(extracted->module);
-  prepared.function =
-      prepared.module->lookupSymbol<func::FuncOp>(prepared.dispatch.name);
+  // Apart: what schedules look at is changed by looking.
+  prepared.module = ModuleOp::create(UnknownLoc::get(&context));
+  prepared.function = prepared.dispatch.function.clone();
+  prepared.module->push_back(prepared.function);
   if (llvm::Error error = prepareDispatch(prepared.function))
     return error;
   auto types = typesOf(problemCase.problem, problemCase.sizes);

@@ -103,6 +103,7 @@ TEST_F(HarnessTest, eachTransformationGivesRightResults) {
   expectRight(matmul(18, 33, 20), experts[8]({{"contraction", int64_t(1)},
                                               {"reduction", int64_t(1)},
                                               {"transpose", int64_t(1)}}));
+  expectRight(matmul(18, 33, 23, {"k"}), experts[2]);
   Expert rows = Expert("rows").then(tileReduction(2)).then(vectors);
   expectRight(
       {llvm::cantFail(findProblem("row_reduction")), {{"m", 9}, {"n", 100}}},
@@ -113,6 +114,12 @@ TEST_F(HarnessTest, sizesAreStaticOrDynamic) {
   Expert expert = llvm::cantFail(findExpert("double_tiling"));
   expectRight(matmul(18, 33, 20, {"m"}), expert);
   expectRight(matmul(18, 33, 20, {"*"}), expert);
+  // Its dispatch cannot run alone: nothing says how high the result is.
+  expectRight(
+      {llvm::cantFail(findProblem("conv2d_nhwc")),
+       {{"n", 1}, {"h", 8}, {"w", 8}, {"c", 4}, {"f", 8}, {"kh", 3}, {"kw", 3}},
+       {"h", "w"}},
+      expert);
 }
 
 TEST_F(HarnessTest, writtenAndReadIsTheSameSpaceAndObject) {
