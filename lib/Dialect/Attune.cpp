@@ -69,6 +69,13 @@ PermutationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult MultipleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t of) {
+  if (of < 1)
+    return emitError() << "multiples of a positive number, not of " << of;
+  return success();
+}
+
 LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(getOperation(),
                                                               getCalleeAttr());
@@ -78,5 +85,17 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
       TypeRange(callee.getResultTypes()) != TypeRange(getResultTypes()))
     return emitOpError() << "operands and results do not fit '" << getCallee()
                          << "' of type " << callee.getFunctionType();
+  return success();
+}
+
+LogicalResult SizesOp::verify() {
+  if (getRanges().empty())
+    return emitOpError() << "has no ranges";
+  for (Attribute attribute : getRanges()) {
+    auto range = dyn_cast<RangeAttr>(attribute);
+    if (!range || range.getStep() != 1 || range.getLower() < 0)
+      return emitOpError() << attribute
+                           << " is not a range of sizes: #attune.range<8, 16>";
+  }
   return success();
 }

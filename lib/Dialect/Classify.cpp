@@ -6,6 +6,8 @@
 
 #include "attune/Dialect/Classify.h"
 
+#include "attune/Dialect/Match.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -82,11 +84,6 @@ void collectInputs(Value value, Block *body, int64_t inputCount,
     collectInputs(operand, body, inputCount, inputs, usesAccumulator);
 }
 
-/// The two inputs that are multiplied and accumulated.
-struct MultiplyAccumulate {
-  unsigned lhs, rhs;
-};
-
 std::optional<unsigned> onlyTensorInput(linalg::LinalgOp op, Value factor) {
   llvm::SmallDenseSet<unsigned> inputs;
   bool usesAccumulator = false;
@@ -106,9 +103,23 @@ std::optional<unsigned> onlyTensorInput(linalg::LinalgOp op, Value factor) {
   return only;
 }
 
+bool isWidening(Operation *op) {
+  return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op);
+}
+
+/// An argument of the body, widened or not.
+bool isPlainArgument(Value value) {
+  while (isWidening(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return isa<BlockArgument>(value);
+}
+
+} // namespace
+
 /// yield add(accumulator, mul(f(lhs), g(rhs))), in either order, with anything
 /// in f and g.
-std::optional<MultiplyAccumulate> matchMultiplyAccumulate(linalg::LinalgOp op) {
+std::optional<MultiplyAccumulate>
+attune::matchMultiplyAccumulate(linalg::LinalgOp op) {
   if (op.getNumDpsInits() != 1)
     return std::nullopt;
   Operation *yield = op.getBlock()->getTerminator();
@@ -124,17 +135,24 @@ std::optional<MultiplyAccumulate> matchMultiplyAccumulate(linalg::LinalgOp op) {
   else
     return std::nullopt;
   Operation *mul = product.getDefiningOp();
+  bool isPlain = true;
   while (isa_and_nonnull<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
-                         arith::ExtUIOp, arith::TruncIOp>(mul))
+                         arith::ExtUIOp, arith::TruncIOp>(mul)) {
+    isPlain &= isWidening(mul);
     mul = mul->getOperand(0).getDefiningOp();
+  }
   if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp, arith::AndIOp>(mul))
     return std::nullopt;
   auto lhs = onlyTensorInput(op, mul->getOperand(0));
   auto rhs = onlyTensorInput(op, mul->getOperand(1));
   if (!lhs || !rhs || *lhs == *rhs)
     return std::nullopt;
-  return MultiplyAccumulate{*lhs, *rhs};
+  isPlain &= isPlainArgument(mul->getOperand(0)) &&
+             isPlainArgument(mul->getOperand(1));
+  return MultiplyAccumulate{*lhs, *rhs, isPlain};
 }
+
+namespace {
 
 /// A parallel and a reduction loop added up in one subscript: a window.
 bool hasWindow(linalg::LinalgOp op, AffineMap map) {

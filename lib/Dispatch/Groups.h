@@ -9,6 +9,7 @@
 #ifndef ATTUNE_LIB_DISPATCH_GROUPS_H
 #define ATTUNE_LIB_DISPATCH_GROUPS_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Block.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -24,6 +25,10 @@ struct DispatchGroup {
 /// Ops that are cheap to repeat in every group that uses them: constants that
 /// are scalars or splats, tensor.empty, fills.
 bool isCloned(mlir::Operation *op);
+
+/// The blocks of a function that groups are found in, innermost first: what a
+/// loop's body gives is not fused across it.
+llvm::SmallVector<mlir::Block *> blocksToGroup(mlir::func::FuncOp func);
 
 /// The groups of a block, in the order of their last ops.
 llvm::SmallVector<DispatchGroup> findGroups(mlir::Block &block);

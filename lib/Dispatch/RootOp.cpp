@@ -6,6 +6,9 @@
 
 #include "attune/Dispatch/RootOp.h"
 
+#include "Groups.h"
+#include "attune/Dialect/Attune.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -97,6 +100,30 @@ DispatchParts attune::analyzeDispatch(func::FuncOp dispatch) {
   }
   parts.last = findLast(dispatch);
   return parts;
+}
+
+SmallVector<Block *> attune::blocksToGroup(func::FuncOp func) {
+  SmallVector<Block *> blocks;
+  func.walk<WalkOrder::PostOrder>([&](Block *block) {
+    if (!isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(
+            block->getParentOp()) &&
+        !block->getParentOp()->getParentOfType<linalg::LinalgOp>())
+      blocks.push_back(block);
+  });
+  return blocks;
+}
+
+SmallVector<Operation *> attune::findRootOps(func::FuncOp func) {
+  SmallVector<Operation *> roots;
+  if (func->hasAttr(attr::dispatch)) {
+    if (linalg::LinalgOp root = analyzeDispatch(func).root)
+      roots.push_back(root);
+    return roots;
+  }
+  for (Block *block : blocksToGroup(func))
+    for (const DispatchGroup &group : findGroups(*block))
+      roots.push_back(group.root);
+  return roots;
 }
 
 namespace {

@@ -31,11 +31,13 @@ void addRun(CLI::App &app, Action &chosen);
 void addBench(CLI::App &app, Action &chosen);
 void addProfile(CLI::App &app, Action &chosen);
 void addSpec(CLI::App &app, Action &chosen);
+void addMatch(CLI::App &app, Action &chosen);
 void addRecord(CLI::App &app, Action &chosen);
 void addDispatches(CLI::App &app, Action &chosen);
 void addSpace(CLI::App &app, Action &chosen);
 void addReplay(CLI::App &app, Action &chosen);
 void addDoctor(CLI::App &app, Action &chosen);
+void addHarness(CLI::App &app, Action &chosen);
 void addDatabase(CLI::App &app, Action &chosen);
 void addWorker(CLI::App &app, Action &chosen);
 
@@ -71,7 +73,11 @@ struct LoadedModel {
   std::unique_ptr<LocalExecutor> executor;
   int threads = 1;
 };
-llvm::Expected<LoadedModel> loadModel(const ModelFlags &flags);
+/// With variants for `sizes`.
+llvm::Expected<LoadedModel> loadModel(const ModelFlags &flags,
+                                      std::vector<EntrySizes> sizes = {});
+/// With variants for the sizes that the --input flags give to open dimensions.
+llvm::Expected<LoadedModel> loadModelForInputs(const ModelFlags &flags);
 
 /// Flags of commands that choose dispatches by their time.
 struct HotFlags {
@@ -92,21 +98,28 @@ llvm::Expected<MachinePeaks> findPeaks(llvm::StringRef folder,
 /// What a profile wants to know of the dispatches, in their order.
 std::vector<DispatchFacts> factsOf(const Backend &backend);
 
-/// Runs every entry with every input set for so many seconds, recorded: a
-/// profile of one run of each, on average. With the configurations of `spec` (a
-/// path; empty: untuned).
+struct ProfileOptions {
+  std::string spec;      ///< Path of the configurations; empty: untuned.
+  double seconds = 1;    ///< For every entry and input set.
+  bool counters = false; ///< The processor's, too.
+};
+
+/// Runs every entry with every input set, recorded: a profile of one run of
+/// each, on average, with the sizes that dispatches of open shapes saw.
 llvm::Expected<Profile> profileModel(LoadedModel &loaded,
                                      const ModelFlags &model,
-                                     llvm::StringRef spec, double seconds);
+                                     const ProfileOptions &options);
 
 /// Of Attune, LLVM and dispatch formation: trials are reused between equal
 /// ones.
 Versions currentVersions();
 
 /// Runs every entry and input set once; the first inputs of every dispatch
-/// become `folder`/dN.aM.npy.
-llvm::Error captureInputs(LoadedModel &loaded, const ModelFlags &model,
-                          llvm::StringRef folder);
+/// become `folder`/dN.aM.npy, the sizes of all `folder`/sizes.txt. `afterRun`
+/// is called with the entry's name after each.
+llvm::Error captureInputs(
+    LoadedModel &loaded, const ModelFlags &model, llvm::StringRef folder,
+    llvm::function_ref<llvm::Error(llvm::StringRef entry)> afterRun = nullptr);
 
 /// Whether random values of its static types will not do.
 bool needsCapture(const BackendDispatch &dispatch);

@@ -87,10 +87,12 @@ int main(int argc, char **argv) {
   cli::addProfile(app, chosen);
   cli::addDispatches(app, chosen);
   cli::addSpec(app, chosen);
+  cli::addMatch(app, chosen);
   cli::addRecord(app, chosen);
   cli::addSpace(app, chosen);
   cli::addReplay(app, chosen);
   cli::addDatabase(app, chosen);
+  cli::addHarness(app, chosen);
   cli::addDoctor(app, chosen);
   cli::addWorker(app, chosen);
   try {

@@ -41,6 +41,11 @@ inline constexpr llvm::StringLiteral dispatchVersion =
     "attune.dispatch_version";
 /// On an entry function (unit).
 inline constexpr llvm::StringLiteral entry = "attune.entry";
+/// On a variant of an entry function: the entry's name (string).
+inline constexpr llvm::StringLiteral variantOf = "attune.variant_of";
+/// On a variant, and on dispatch functions of one that keeps open dimensions:
+/// the sizes it is for, as in Support/Sizes.h (string).
+inline constexpr llvm::StringLiteral sizes = "attune.sizes";
 /// On an argument of a schedule: what is bound to it ("func", "root", "m",
 /// ...).
 inline constexpr llvm::StringLiteral bind = "attune.bind";

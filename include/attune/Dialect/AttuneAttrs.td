@@ -82,6 +82,14 @@ def Attune_PermutationAttr : Attune_Attr<"Permutation", "permutation"> {
   let genVerifyDecl = 1;
 }
 
+def Attune_MultipleAttr : Attune_Attr<"Multiple", "multiple"> {
+  let summary = "Of a size that is matched: a multiple of this";
+  let description = "Example: `#attune.multiple<16>` is 16, 32, 48, ...";
+  let parameters = (ins "int64_t":$of);
+  let assemblyFormat = "`<` $of `>`";
+  let genVerifyDecl = 1;
+}
+
 // Booleans are `[true, false]`, choices an array of strings, explicit integers
 // an array of integers: all built-in ArrayAttr.
 

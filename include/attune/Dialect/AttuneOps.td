@@ -57,19 +57,48 @@ def Attune_WeightOp : Attune_Op<"weight", [Pure]> {
 }
 
 def Attune_ApplyOp : Attune_Op<"apply", []> {
-  let summary = "An entry of a spec: this configuration for that dispatch";
+  let summary = "An entry of a spec: this configuration for those dispatches";
   let description = [{
-    Applies to every dispatch with this fingerprint. `root` and `shapes` are for
+    Applies to every dispatch with this fingerprint; or, of those that no
+    fingerprint names, to every one that a matcher beside it takes: a
+    `transform.named_sequence` of match ops that gets the root op, or what its
+    argument's `attune.bind` says (`root`, `last`). `root` and `shapes` are for
     people; `baseline_seconds` and `tuned_seconds` are what the tuner measured
     on `target`.
 
     ```mlir
     attune.apply #attune.config<"contraction_packed", {m_tile = 6 : i64}>
         to "9f86d081884c7d65" {root = "contraction", shapes = "1024x1024x1024xf32"}
+    attune.apply #attune.config<"contraction_packed", {m_tile = 4 : i64}> to @few_rows
     ```
   }];
-  let arguments = (ins Attune_ConfigAttr:$config, StrAttr:$fingerprint);
-  let assemblyFormat = "$config `to` $fingerprint attr-dict";
+  let arguments = (ins Attune_ConfigAttr:$config, AnyAttrOf<[StrAttr, FlatSymbolRefAttr]>:$dispatches);
+  let assemblyFormat = "$config `to` $dispatches attr-dict";
+  let extraClassDeclaration = [{
+    /// Empty: there is a matcher.
+    ::llvm::StringRef getFingerprint() {
+      auto text = ::mlir::dyn_cast<::mlir::StringAttr>(getDispatches());
+      return text ? text.getValue() : ::llvm::StringRef();
+    }
+    ::mlir::FlatSymbolRefAttr getMatcher() {
+      return ::mlir::dyn_cast<::mlir::FlatSymbolRefAttr>(getDispatches());
+    }
+  }];
+}
+
+def Attune_SizesOp : Attune_Op<"sizes", []> {
+  let summary = "An entry of a spec: sizes an entry function is compiled for, too";
+  let description = [{
+    The program gets a variant of the entry function for inputs whose open
+    dimensions, in order, are within the ranges; it picks by the sizes when it
+    runs. Where a range is one size, the variant is static. Sizes outside of all
+    ranges take the general way.
+
+    Example: `attune.sizes "main" [#attune.range<8, 8>, #attune.range<1, 512>]`
+  }];
+  let arguments = (ins StrAttr:$entry, ArrayAttr:$ranges);
+  let assemblyFormat = "$entry $ranges attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // ATTUNE_OPS_TD

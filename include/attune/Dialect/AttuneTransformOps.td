@@ -25,7 +25,7 @@ class AttuneTransform_Op<string mnemonic, list<Trait> traits = []>
   let cppNamespace = "::attune::transform_ops";
 }
 
-def AttuneTransform_MatchOp : AttuneTransform_Op<"match", []> {
+def AttuneTransform_MatchOp : AttuneTransform_Op<"match", [MatchOpInterface]> {
   let summary = "Fails unless an op is of one of the given classes";
   let description = [{
     The classes are those of attune/Dialect/Classify.h, found by structure:
@@ -40,7 +40,7 @@ def AttuneTransform_MatchOp : AttuneTransform_Op<"match", []> {
   let hasVerifier = 1;
 }
 
-def AttuneTransform_MatchParamOp : AttuneTransform_Op<"match_param", []> {
+def AttuneTransform_MatchParamOp : AttuneTransform_Op<"match_param", [MatchOpInterface]> {
   let summary = "Fails unless an integer is within bounds";
   let description = [{
     Example: `transform.attune.match_param %m in [1, 64] : !transform.param<i64>`
@@ -201,5 +201,7 @@ def AttuneTransform_ComputeOp : AttuneTransform_Op<"compute", []> {
       "$map `(` $params `)` attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
+
+include "attune/Dialect/AttuneMatchOps.td"
 
 #endif // ATTUNE_TRANSFORM_OPS_TD

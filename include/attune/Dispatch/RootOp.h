@@ -34,6 +34,11 @@ struct DispatchParts {
 
 DispatchParts analyzeDispatch(mlir::func::FuncOp dispatch);
 
+/// The ops of a function that are worth a schedule of their own, in order,
+/// found by what they compute: of a dispatch its root, else the root of each
+/// group that dispatch formation would make of the function as it is.
+llvm::SmallVector<mlir::Operation *> findRootOps(mlir::func::FuncOp func);
+
 /// Scalar operations of an op's body times its trip counts; dynamic loops
 /// count as 64.
 double estimateWork(mlir::linalg::LinalgOp op);
