@@ -22,16 +22,17 @@ static constexpr char tmTensor[] =
     "`restrict` "
     "to each bufferization.to_tensor";
 static constexpr char stablehlo[] =
-    "run `iree-opt --iree-stablehlo-input-transformation-pipeline` on the file "
-    "first "
-    "(pip install iree-base-compiler)";
+    "run `python -m attune.import` on the file first, or `iree-opt "
+    "--iree-stablehlo-input-transformation-pipeline` (pip install "
+    "iree-base-compiler)";
 static constexpr char torch[] =
     "run `torch-mlir-opt --pass-pipeline='builtin.module("
     "torch-backend-to-linalg-on-tensors-backend-pipeline)'` on the file first, "
     "or "
     "export with output_type=\"linalg-on-tensors\" (pip install torch-mlir)";
 static constexpr char onnx[] =
-    "run `torch-mlir-import-onnx` on the .onnx file and then `torch-mlir-opt "
+    "run `python -m attune.import` on the .onnx file, or "
+    "`torch-mlir-import-onnx` and then `torch-mlir-opt "
     "--pass-pipeline='builtin.module(torch-onnx-to-torch-backend-pipeline,"
     "torch-backend-to-linalg-on-tensors-backend-pipeline)'` (pip install "
     "torch-mlir)";

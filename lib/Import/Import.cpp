@@ -101,6 +101,7 @@ importBuffer(MLIRContext &context, std::unique_ptr<llvm::MemoryBuffer> buffer,
     return std::move(error);
   if (Error error = checkDialects(*program.module, file))
     return std::move(error);
+  cropPads(*program.module);
   if (Error error = liftBuffers(program))
     return std::move(error);
   if (Error error = splitComplex(program))

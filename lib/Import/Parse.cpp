@@ -133,11 +133,19 @@ static Error checkContents(StringRef contents, StringRef file) {
         file);
   StringRef head = contents.take_front(4096);
   if (head.contains('\0') || head.starts_with("BC\xC0\xDE") ||
-      head.starts_with("PK\x03\x04"))
+      head.starts_with("PK\x03\x04")) {
+    bool isImported =
+        llvm::any_of(ArrayRef<StringRef>{".onnx", ".pt2", ".jax"},
+                     [&](StringRef end) { return file.ends_with(end); });
     return makeError(
-        "{0}: neither MLIR text nor MLIR bytecode; export the model to "
-        "linalg or TOSA first (docs/inputs.md)",
-        file);
+        "{0}: neither MLIR text nor MLIR bytecode; {1}", file,
+        isImported ? llvm::formatv("`python -m attune.import {0} -o "
+                                   "model.mlir` makes it so (docs/inputs.md)",
+                                   file)
+                         .str()
+                   : "export the model to linalg or TOSA first "
+                     "(docs/inputs.md)");
+  }
   if (isNestedDeeper(contents, maxMlirDepth, Syntax::Mlir))
     return makeError("{0}: nested more than {1} deep", file, maxMlirDepth);
   return Error::success();

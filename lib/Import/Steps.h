@@ -82,6 +82,8 @@ llvm::Error lowerGlobals(Program &program);
 
 /// Chooses the entries, inlines what they call, drops the rest.
 llvm::Error chooseEntries(Program &program, const ImportOptions &options);
+/// Pads by constants below zero become slices.
+void cropPads(mlir::ModuleOp module);
 /// Complex inputs and results become pairs of numbers in a last dimension of 2.
 llvm::Error splitComplex(Program &program);
 /// Functions on memrefs without control flow become functions on tensors.

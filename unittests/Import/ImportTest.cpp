@@ -8,6 +8,7 @@
 
 #include "attune/Dialect/Attune.h"
 #include "attune/Import/CleanUp.h"
+#include "attune/Support/Files.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -82,6 +83,16 @@ TEST_F(ImportTest, MissingFilesFoldersAndEmptyFiles) {
               HasSubstr("git lfs pull"));
 }
 
+TEST_F(ImportTest, FilesOfOtherToolsNameTheCommandThatReadsThem) {
+  TemporaryFolder folder = llvm::cantFail(TemporaryFolder::create());
+  for (llvm::StringRef name : {"m.onnx", "m.pt2", "m.jax"}) {
+    std::string path = folder.file(name);
+    llvm::cantFail(writeFile(path, llvm::StringRef("\x08\x00\x12", 3)));
+    EXPECT_THAT(llvm::toString(importProgram(context, path).takeError()),
+                HasSubstr("`python -m attune.import " + path));
+  }
+}
+
 TEST_F(ImportTest, DamagedAndNewerBytecode) {
   EXPECT_THAT(
       failure("ML\xEFRgarbage"),
@@ -134,6 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
     Dialects, ForeignTest,
     testing::Values(
         Foreign{"tm_tensor.scan", "tm-tensor-to-loops"},
+        Foreign{"stablehlo.add", "attune.import"},
         Foreign{"stablehlo.add", "iree-stablehlo-input-transformation"},
         Foreign{"torch.aten.add", "torch-backend-to-linalg-on-tensors"},
         Foreign{"onnx.Conv", "torch-mlir-import-onnx"},
