@@ -66,7 +66,11 @@ llvm::Expected<Profile> attune::parseProfile(StringRef bytes, StringRef name) {
   for (ProfileRow &row : profile->rows) {
     if (row.name.empty()) // JSON lines have no row without one
       row.name = "?";
-    if (!isPossible(row.calls, row.seconds))
+    auto isCount = [](double count) { return count >= 0 && count <= 1e18; };
+    if (!isPossible(row.calls, row.seconds) ||
+        !llvm::all_of(row.counters, isCount) ||
+        !llvm::all_of(row.sizes,
+                      [&](const auto &size) { return isCount(size.second); }))
       return makeError("{0}: '{1}' has times that cannot be", name, row.name);
   }
   for (const ProfileEntry &entry : profile->entries)
@@ -90,8 +94,21 @@ namespace {
 struct TextRow {
   std::string name, what;
   double calls = 0, seconds = 0;
+  std::array<double, counterCount> counters = {};
 };
 } // namespace
+
+/// Instructions a cycle, and misses of a thousand instructions.
+static std::string describeCounters(const TextRow &row) {
+  auto [cycles, instructions, cacheMisses, branchMisses] = row.counters;
+  auto ratio = [](double part, double whole) {
+    return whole > 0 ? llvm::formatv("{0:f2}", part / whole).str()
+                     : std::string("-");
+  };
+  return llvm::formatv("{0,6} {1,8} {2,8}  ", ratio(instructions, cycles),
+                       ratio(1000 * cacheMisses, instructions),
+                       ratio(1000 * branchMisses, instructions));
+}
 
 /// What pprof's -top shows: entries are there with what is outside of their
 /// dispatches.
@@ -102,11 +119,18 @@ static std::vector<TextRow> textRows(const Profile &profile) {
     for (StringRef part : {StringRef(row.shapes), StringRef(row.location)})
       if (!part.empty())
         what += (what.empty() ? "" : " ") + part.str();
-    rows.push_back({row.name, what, row.calls, row.seconds});
+    if (row.how == "loops")
+      what += ", plain loops";
+    if (!row.sizes.empty())
+      what += ", seen " + profile::describeSizes(row);
+    rows.push_back({row.name, what, row.calls, row.seconds, row.counters});
   }
   for (const ProfileEntry &entry : profile.entries)
-    rows.push_back({entry.name, "outside of dispatches", entry.runs,
-                    profile.otherSeconds(entry)});
+    rows.push_back({entry.name,
+                    "outside of dispatches",
+                    entry.runs,
+                    profile.otherSeconds(entry),
+                    {}});
   llvm::stable_sort(rows, [](const TextRow &a, const TextRow &b) {
     return a.seconds > b.seconds;
   });
@@ -121,8 +145,12 @@ std::string profile::printText(const Profile &profile) {
   std::vector<TextRow> rows = textRows(profile);
   for (const TextRow &row : rows)
     width = std::max(width, std::min<size_t>(row.name.size(), 40));
+  bool isCounted = llvm::any_of(
+      profile.rows, [](const ProfileRow &row) { return row.isCounted(); });
   out << llvm::formatv("{0,7} {1,11} {2,9} {3,11}  ", "share", "total", "calls",
                        "a call");
+  if (isCounted)
+    out << llvm::formatv("{0,6} {1,8} {2,8}  ", "IPC", "cache/ki", "branch/ki");
   out << "dispatch" << std::string(width - 8, ' ') << "  root op, shapes\n";
   for (const TextRow &row : rows) {
     out << llvm::formatv("{0,6:f2}% {1,8:f3} ms {2,9} {3,8:f2} us  ",
@@ -130,10 +158,16 @@ std::string profile::printText(const Profile &profile) {
                          1e3 * row.seconds,
                          llvm::formatv("{0:f0}", row.calls).str(),
                          row.calls > 0 ? 1e6 * row.seconds / row.calls : 0);
+    if (isCounted)
+      out << describeCounters(row);
     out << row.name
         << std::string(width - std::min(width, row.name.size()), ' ') << "  "
         << row.what << '\n';
   }
+  if (std::optional<double> share = profile.scheduledShare())
+    out << llvm::formatv("{0:f1}% of the dispatches' time is in those with a "
+                         "schedule of their own, the rest in plain loops\n",
+                         100 * *share);
   return text;
 }
 

@@ -26,6 +26,12 @@ llvm::Expected<Profile> parseTracy(llvm::StringRef text);
 std::string printChromeTrace(const Profile &profile);
 std::string printText(const Profile &profile);
 
+/// Calls, time, counters and sizes.
+void addCounts(ProfileRow &row, const ProfileRow &more, double factor);
+
+/// Of a row's `sizes`: `8x784 (3), 32x784 (1)`.
+std::string describeSizes(const ProfileRow &row);
+
 /// Adds to the row of that name and entry, or makes it.
 ProfileRow &rowOf(Profile &profile, const ProfileRow &like);
 

@@ -21,6 +21,13 @@ namespace json = llvm::json;
 
 static constexpr int64_t version = 1;
 
+static json::Object sizesToJSON(const std::map<std::string, double> &sizes) {
+  json::Object object;
+  for (const auto &[key, calls] : sizes)
+    object[json::fixUTF8(key)] = calls;
+  return object;
+}
+
 std::string profile::printJsonLines(const Profile &profile) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -28,10 +35,13 @@ std::string profile::printJsonLines(const Profile &profile) {
     out << json::Value(std::move(object)) << '\n';
   };
   auto valid = [](StringRef text) { return json::fixUTF8(text); };
-  line(json::Object{{"kind", "profile"},
-                    {"version", version},
-                    {"model", valid(profile.model)},
-                    {"totalSeconds", profile.totalSeconds()}});
+  json::Object whole{{"kind", "profile"},
+                     {"version", version},
+                     {"model", valid(profile.model)},
+                     {"totalSeconds", profile.totalSeconds()}};
+  if (std::optional<double> share = profile.scheduledShare())
+    whole["scheduledShare"] = *share;
+  line(std::move(whole));
   for (const ProfileEntry &entry : profile.entries)
     line(json::Object{{"kind", "entry"},
                       {"name", valid(entry.name)},
@@ -39,17 +49,25 @@ std::string profile::printJsonLines(const Profile &profile) {
                       {"seconds", entry.seconds},
                       {"otherSeconds", profile.otherSeconds(entry)}});
   double total = profile.totalSeconds();
-  for (const ProfileRow &row : profile.rows)
-    line(json::Object{{"kind", "dispatch"},
-                      {"name", valid(row.name)},
-                      {"entry", valid(row.entry)},
-                      {"fingerprint", row.fingerprint},
-                      {"rootOp", row.rootOp},
-                      {"shapes", row.shapes},
-                      {"location", valid(row.location)},
-                      {"calls", row.calls},
-                      {"seconds", row.seconds},
-                      {"share", total > 0 ? row.seconds / total : 0}});
+  for (const ProfileRow &row : profile.rows) {
+    json::Object object{{"kind", "dispatch"},
+                        {"name", valid(row.name)},
+                        {"entry", valid(row.entry)},
+                        {"fingerprint", row.fingerprint},
+                        {"rootOp", row.rootOp},
+                        {"shapes", row.shapes},
+                        {"location", valid(row.location)},
+                        {"calls", row.calls},
+                        {"seconds", row.seconds},
+                        {"share", total > 0 ? row.seconds / total : 0}};
+    for (size_t c = 0; row.isCounted() && c < counterCount; ++c)
+      object[counterNames[c]] = row.counters[c];
+    if (!row.how.empty())
+      object["how"] = valid(row.how);
+    if (!row.sizes.empty())
+      object["sizes"] = sizesToJSON(row.sizes);
+    line(std::move(object));
+  }
   for (const ProfileEvent &event : profile.events)
     line(json::Object{{"kind", "event"},
                       {"name", valid(event.name)},
@@ -133,9 +151,16 @@ private:
       like.rootOp = string(object, "rootOp");
       like.shapes = string(object, "shapes");
       like.location = string(object, "location");
+      like.how = string(object, "how");
       if (like.name.empty())
         return makeError("a dispatch without a name");
       add(like, number(object, "calls"), number(object, "seconds"));
+      ProfileRow &row = profile::rowOf(result, like);
+      for (size_t c = 0; c < counterCount; ++c)
+        row.counters[c] += number(object, counterNames[c]);
+      if (const json::Object *sizes = object.getObject("sizes"))
+        for (const auto &[key, calls] : *sizes)
+          row.sizes[std::string(key.str())] += number(*sizes, key.str());
     } else if (kind == "event") {
       result.events.push_back(
           {string(object, "name"), object.getInteger("thread").value_or(0),

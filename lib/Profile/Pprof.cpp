@@ -26,7 +26,12 @@ namespace {
 /// Labels of samples.
 constexpr llvm::StringLiteral rootOpKey = "root_op", shapesKey = "shapes",
                               fingerprintKey = "fingerprint",
-                              locationKey = "location";
+                              locationKey = "location", sizesKey = "sizes",
+                              howKey = "compiled_with";
+
+/// Sample types, in the order of `counterNames`.
+constexpr llvm::StringLiteral counterTypes[counterCount] = {
+    "cycles", "instructions", "cache_misses", "branch_misses"};
 
 class Writer {
 public:
@@ -35,6 +40,10 @@ public:
   std::string write() {
     addSampleType("calls", "count");
     addSampleType("time", "nanoseconds");
+    isCounted = llvm::any_of(
+        from.rows, [](const ProfileRow &row) { return row.isCounted(); });
+    for (size_t c = 0; isCounted && c < counterCount; ++c)
+      addSampleType(counterTypes[c], "count");
     out.set_default_sample_type(text("time"));
     addMapping();
     for (const ProfileRow &row : from.rows)
@@ -115,10 +124,23 @@ private:
       sample.add_location_id(locate(row.entry, ""));
     sample.add_value(std::llround(row.calls));
     sample.add_value(nanoseconds(row.seconds));
+    addCounters(sample, row.counters);
     addLabel(sample, rootOpKey, row.rootOp);
     addLabel(sample, shapesKey, row.shapes);
     addLabel(sample, fingerprintKey, row.fingerprint);
     addLabel(sample, locationKey, row.location);
+    addLabel(sample, howKey, row.how);
+    for (const auto &[sizes, calls] : row.sizes)
+      addLabel(sample, sizesKey,
+               llvm::formatv("{0} ({1})", sizes,
+                             llvm::formatv("{0:f0}", calls).str())
+                   .str());
+  }
+
+  void addCounters(pprof::Sample &sample,
+                   const std::array<double, counterCount> &counters) {
+    for (size_t c = 0; isCounted && c < counterCount; ++c)
+      sample.add_value(std::llround(counters[c]));
   }
 
   void addEntry(const ProfileEntry &entry) {
@@ -126,9 +148,11 @@ private:
     sample.add_location_id(locate(entry.name, ""));
     sample.add_value(std::llround(entry.runs));
     sample.add_value(nanoseconds(from.otherSeconds(entry)));
+    addCounters(sample, {}); // Of the dispatches only.
   }
 
   const Profile &from;
+  bool isCounted = false;
   pprof::Profile out;
   llvm::StringMap<int64_t> texts;
   llvm::StringMap<uint64_t> locations;
@@ -186,6 +210,9 @@ private:
       }
       if (unit == "count" && countAt < 0)
         countAt = i;
+      for (size_t c = 0; c < counterCount; ++c)
+        if (text(in.sample_type(i).type()) == counterTypes[c])
+          counterAt[c] = i;
     }
     return timeAt >= 0;
   }
@@ -232,6 +259,22 @@ private:
     ProfileRow &row = profile::rowOf(result, like);
     row.calls += count;
     row.seconds += seconds;
+    for (size_t c = 0; c < counterCount; ++c)
+      if (counterAt[c] >= 0 && counterAt[c] < sample.value_size())
+        row.counters[c] += sample.value(counterAt[c]);
+    readSizes(sample, row);
+  }
+
+  /// `8x784 (3)`: three calls with these.
+  void readSizes(const pprof::Sample &sample, ProfileRow &row) const {
+    for (const pprof::Label &label : sample.label()) {
+      if (text(label.key()) != sizesKey)
+        continue;
+      auto [sizes, calls] = text(label.str()).rsplit(" (");
+      double count = 0;
+      if (calls.consume_back(")") && !calls.getAsDouble(count))
+        row.sizes[sizes.str()] += count;
+    }
   }
 
   void readLabels(const pprof::Sample &sample, ProfileRow &row) const {
@@ -246,6 +289,8 @@ private:
         row.fingerprint = value;
       else if (key == locationKey)
         row.location = value;
+      else if (key == howKey)
+        row.how = value;
     }
   }
 
@@ -257,6 +302,7 @@ private:
   const pprof::Profile &in;
   Profile result;
   int timeAt = -1, countAt = -1;
+  std::array<int, counterCount> counterAt = {-1, -1, -1, -1};
   double toSeconds = 0;
   // Any number may be an id, also those that a DenseMap keeps for itself.
   std::unordered_map<uint64_t, const pprof::Function *> functions;

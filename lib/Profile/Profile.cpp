@@ -33,6 +33,17 @@ double Profile::totalSeconds() const {
   return sum;
 }
 
+std::optional<double> Profile::scheduledShare() const {
+  double known = 0, scheduled = 0;
+  for (const ProfileRow &row : rows) {
+    known += row.how.empty() ? 0 : row.seconds;
+    scheduled += row.how.empty() || row.how == "loops" ? 0 : row.seconds;
+  }
+  if (known <= 0)
+    return std::nullopt;
+  return scheduled / known;
+}
+
 double Profile::otherSeconds(const ProfileEntry &entry) const {
   double inside = 0;
   for (const ProfileRow &row : rows)
@@ -52,6 +63,8 @@ ProfileRow &profile::rowOf(Profile &profile, const ProfileRow &like) {
   }
   ProfileRow &row = profile.rows.emplace_back(like);
   row.calls = row.seconds = 0;
+  row.counters = {};
+  row.sizes.clear();
   return row;
 }
 
@@ -106,12 +119,28 @@ Error attune::addRun(Profile &profile, StringRef entry,
     ProfileRow &row =
         profile::rowOf(profile, {fact.name, fact.fingerprint, fact.rootOp,
                                  fact.shapes, fact.location, entry.str()});
+    row.how = fact.how;
     row.calls += result.dispatchCalls[i] * seconds.size();
     row.seconds += result.dispatchSeconds[i] * seconds.size();
+    if (result.dispatchCounters.size() < (i + 1) * counterCount)
+      continue;
+    for (size_t c = 0; c < counterCount; ++c)
+      row.counters[c] +=
+          result.dispatchCounters[i * counterCount + c] * seconds.size();
   }
   if (eventsFile.empty())
     return Error::success();
   return readEvents(profile, entry, facts, eventsFile);
+}
+
+void profile::addCounts(ProfileRow &row, const ProfileRow &more,
+                        double factor) {
+  row.calls += more.calls * factor;
+  row.seconds += more.seconds * factor;
+  for (size_t c = 0; c < counterCount; ++c)
+    row.counters[c] += more.counters[c] * factor;
+  for (const auto &[sizes, calls] : more.sizes)
+    row.sizes[sizes] += calls * factor;
 }
 
 /// Of an entry; 1 where that is not known.
@@ -135,9 +164,7 @@ Profile attune::mergeProfiles(llvm::ArrayRef<WeightedProfile> profiles) {
     }
     for (const ProfileRow &row : profile.rows) {
       ProfileRow &sum = profile::rowOf(merged, row);
-      double factor = weight / runsOf(profile, row.entry);
-      sum.calls += row.calls * factor;
-      sum.seconds += row.seconds * factor;
+      attune::profile::addCounts(sum, row, weight / runsOf(profile, row.entry));
     }
   }
   return merged;
@@ -198,8 +225,7 @@ attune::matchProfile(const Profile &profile,
       unmatched.push_back(row.name);
       continue;
     }
-    rows[number].calls += row.calls;
-    rows[number].seconds += row.seconds;
+    profile::addCounts(rows[number], row, 1);
   }
   return rows;
 }

@@ -42,6 +42,24 @@ static int writeHeader(FILE *file, int32_t type, int64_t rank,
          fwrite(text, (size_t)at, 1, file) == 1;
 }
 
+/* Sizes of every call; values are kept of the first one only. */
+static int noteSizes(const char *folder, int32_t dispatch, int32_t argument,
+                     const AttuneUnrankedDescriptor *buffer) {
+  char path[4096];
+  if (snprintf(path, sizeof path, "%s/sizes.txt", folder) >= (int)sizeof path)
+    return 0;
+  FILE *file = fopen(path, "a");
+  if (!file)
+    return 0;
+  fprintf(file, "%d %d ", dispatch, argument);
+  for (int64_t i = 0; i < buffer->rank; ++i)
+    fprintf(file, "%s%lld", i ? "x" : "",
+            (long long)buffer->descriptor->sizesAndStrides[i]);
+  fputc('\n', file);
+  int ok = !ferror(file);
+  return !fclose(file) && ok;
+}
+
 void attune_rt_capture(int32_t dispatch, int32_t argument, int32_t type,
                        const AttuneUnrankedDescriptor *buffer) {
   const char *folder = getenv("ATTUNE_CAPTURE");
@@ -49,6 +67,10 @@ void attune_rt_capture(int32_t dispatch, int32_t argument, int32_t type,
   if (!folder || snprintf(path, sizeof path, "%s/d%d.a%d.npy", folder, dispatch,
                           argument) >= (int)sizeof path)
     return;
+  if (!noteSizes(folder, dispatch, argument, buffer)) {
+    perror("sizes.txt");
+    abort();
+  }
   if (access(path, F_OK) == 0)
     return;
   const AttuneDescriptor *d = buffer->descriptor;

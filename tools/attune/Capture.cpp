@@ -15,7 +15,7 @@ using namespace llvm;
 namespace attune::cli {
 
 Error captureInputs(LoadedModel &loaded, const ModelFlags &model,
-                    StringRef folder) {
+                    StringRef folder, function_ref<Error(StringRef)> afterRun) {
   if (Error error = createFolder(folder))
     return error;
   auto library = loaded.backend->buildProgram(Build::Capture);
@@ -45,6 +45,9 @@ Error captureInputs(LoadedModel &loaded, const ModelFlags &model,
         return result.takeError();
       if (result->outcome != Outcome::Ok)
         return makeError("capturing inputs: {0}", result->reason);
+      if (afterRun)
+        if (Error error = afterRun(entry.name))
+          return error;
     }
   }
   return Error::success();

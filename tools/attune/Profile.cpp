@@ -9,6 +9,7 @@
 #include "attune/Profile/Formats.h"
 #include "attune/Support/Error.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -28,9 +29,9 @@ namespace {
 
 struct ProfileFlags {
   ModelFlags model;
-  std::string output, format, spec;
+  ProfileOptions options;
+  std::string output, format;
   std::vector<std::string> merges;
-  double seconds = 1;
 };
 
 bool isProfileFile(StringRef path) {
@@ -68,14 +69,16 @@ Expected<std::string> buildFor(LoadedModel &loaded, StringRef specPath) {
 }
 
 /// Some runs to see how long one takes, then as many as fit into the time.
-Error profileEntry(LoadedModel &loaded, const ProfileFlags &flags,
+Error profileEntry(LoadedModel &loaded, const ProfileOptions &options,
                    StringRef library, StringRef entry,
-                   ArrayRef<std::string> inputs, Profile &profile) {
+                   ArrayRef<std::string> inputs, ArrayRef<DispatchFacts> facts,
+                   Profile &profile) {
   RunJob job;
   job.library = library.str();
   job.entry = entry.str();
   job.inputs = inputs.vec();
   job.hooks = true;
+  job.counters = options.counters;
   job.threads = loaded.threads;
   job.repetitions = 3;
   Limits limits;
@@ -86,7 +89,7 @@ Error profileEntry(LoadedModel &loaded, const ProfileFlags &flags,
   if (first->outcome == Outcome::Ok && !first->seconds.empty()) {
     double once = *llvm::min_element(first->seconds);
     job.repetitions =
-        1 + std::clamp(flags.seconds / std::max(once, 1e-7), 3.0, 100000.0);
+        1 + std::clamp(options.seconds / std::max(once, 1e-7), 3.0, 100000.0);
     job.events = loaded.work.file("events.jsonl");
     first = loaded.executor->run(job, limits);
     if (!first)
@@ -94,19 +97,64 @@ Error profileEntry(LoadedModel &loaded, const ProfileFlags &flags,
   }
   if (first->outcome != Outcome::Ok)
     return makeError("{0}: {1}", entry, first->reason);
-  return addRun(profile, entry, factsOf(*loaded.backend), *first, job.events);
+  return addRun(profile, entry, facts, *first, job.events);
+}
+
+/// With what each was compiled with in this library.
+Expected<std::vector<DispatchFacts>> factsIn(LoadedModel &loaded,
+                                             StringRef library) {
+  std::vector<DispatchFacts> facts = factsOf(*loaded.backend);
+  auto signature = loaded.executor->signature(library);
+  if (!signature)
+    return signature.takeError();
+  for (DispatchFacts &fact : facts)
+    for (const Signature::Lowered &lowered : signature->lowered)
+      if (lowered.name == fact.name)
+        fact.how = lowered.how;
+  return facts;
+}
+
+/// Of dispatches of open shapes: the sizes they are called with in a run.
+Error collectSizes(LoadedModel &loaded, const ModelFlags &model,
+                   ArrayRef<DispatchFacts> facts, Profile &profile) {
+  const std::vector<BackendDispatch> &dispatches = loaded.backend->dispatches();
+  auto isOpen = [&](int64_t dispatch, int64_t argument) {
+    for (const BackendDispatch &known : dispatches)
+      if (known.number == dispatch)
+        return argument < static_cast<int64_t>(known.inputs.size()) &&
+               !known.inputs[argument].isStatic();
+    return false;
+  };
+  if (none_of(dispatches, [](const BackendDispatch &dispatch) {
+        return any_of(dispatch.inputs,
+                      [](const TensorType &type) { return !type.isStatic(); });
+      }))
+    return Error::success();
+  std::string folder = loaded.work.file("sizes");
+  return captureInputs(loaded, model, folder, [&](StringRef entry) -> Error {
+    std::string path = folder + "/sizes.txt";
+    if (!sys::fs::exists(path)) // No dispatch was called.
+      return Error::success();
+    auto calls = readSizes(path, isOpen);
+    if (!calls)
+      return calls.takeError();
+    addSizes(profile, entry, facts, *calls);
+    if (std::error_code code = sys::fs::remove(path))
+      return makeError("{0}: {1}", path, code.message());
+    return Error::success();
+  });
 }
 
 } // namespace
 
 Expected<Profile> profileModel(LoadedModel &loaded, const ModelFlags &model,
-                               StringRef spec, double seconds) {
-  ProfileFlags flags;
-  flags.model = model;
-  flags.seconds = seconds;
-  auto library = buildFor(loaded, spec);
+                               const ProfileOptions &options) {
+  auto library = buildFor(loaded, options.spec);
   if (!library)
     return library.takeError();
+  auto facts = factsIn(loaded, *library);
+  if (!facts)
+    return facts.takeError();
   std::vector<WeightedProfile> runs;
   for (const EntrySignature &entry : loaded.backend->signatures()) {
     auto sets = makeInputs(entry, model.inputs, model.seed);
@@ -118,8 +166,8 @@ Expected<Profile> profileModel(LoadedModel &loaded, const ModelFlags &model,
         return inputs.takeError();
       runs.emplace_back();
       runs.back().profile.model = model.model;
-      if (Error error = profileEntry(loaded, flags, *library, entry.name,
-                                     *inputs, runs.back().profile))
+      if (Error error = profileEntry(loaded, options, *library, entry.name,
+                                     *inputs, *facts, runs.back().profile))
         return std::move(error);
     }
   }
@@ -127,10 +175,22 @@ Expected<Profile> profileModel(LoadedModel &loaded, const ModelFlags &model,
   Profile profile = mergeProfiles(runs);
   for (const WeightedProfile &run : runs)
     append_range(profile.events, run.profile.events);
+  if (Error error = collectSizes(loaded, model, *facts, profile))
+    return std::move(error);
   return profile;
 }
 
 namespace {
+
+/// A tuned program has the variants of its spec.
+Expected<LoadedModel> load(const ProfileFlags &flags) {
+  if (flags.options.spec.empty())
+    return loadModelForInputs(flags.model);
+  auto spec = readSpec(flags.options.spec);
+  if (!spec)
+    return spec.takeError();
+  return loadModel(flags.model, std::move(spec->sizes));
+}
 
 Expected<Profile> collect(const ProfileFlags &flags) {
   std::vector<WeightedProfile> parts;
@@ -140,12 +200,11 @@ Expected<Profile> collect(const ProfileFlags &flags) {
       return part.takeError();
     parts.push_back(std::move(*part));
   } else {
-    auto loaded = loadModel(flags.model);
+    auto loaded = load(flags);
     if (!loaded)
       return loaded.takeError();
     printNotes(loaded->backend->notes());
-    auto profile =
-        profileModel(*loaded, flags.model, flags.spec, flags.seconds);
+    auto profile = profileModel(*loaded, flags.model, flags.options);
     if (!profile)
       return profile.takeError();
     parts.push_back({std::move(*profile), 1});
@@ -204,9 +263,12 @@ void addProfile(CLI::App &app, Action &chosen) {
       ->add_option("--merge", flags->merges,
                    "another profile, FILE or FILE:WEIGHT; may repeat")
       ->allow_extra_args(false);
-  command->add_option("--spec", flags->spec, "configurations to apply");
-  command->add_option("--seconds", flags->seconds,
+  command->add_option("--spec", flags->options.spec, "configurations to apply");
+  command->add_option("--seconds", flags->options.seconds,
                       "how long each entry and input is run (default 1)");
+  command->add_flag("--counters", flags->options.counters,
+                    "the processor's counters of each dispatch, too: cycles, "
+                    "instructions, cache misses, branch misses");
   command->callback([&chosen, flags] {
     if (flags->model.json)
       flags->format = "jsonl";

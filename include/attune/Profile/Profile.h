@@ -12,6 +12,9 @@
 #define ATTUNE_PROFILE_PROFILE_H
 
 #include "attune/Measure/Jobs.h"
+#include <array>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +28,15 @@ struct DispatchFacts {
   std::string location;  ///< `model.mlir:12`; empty when not known.
   double operations = 0; ///< Scalar operations of one call; 0: not known.
   double bytes = 0;      ///< Of its inputs and results; 0: not known.
+  /// What it was compiled with: a configuration, or `loops`, which is what is
+  /// left where no schedule fits; empty: not known.
+  std::string how;
 };
+
+/// What the processor counts, in the order of `attune_perf_counters`.
+inline constexpr size_t counterCount = 4;
+inline constexpr std::array<const char *, counterCount> counterNames = {
+    "cycles", "instructions", "cacheMisses", "branchMisses"};
 
 /// One dispatch in a profile. Of a profile of others, `name` is all there is.
 struct ProfileRow {
@@ -33,7 +44,13 @@ struct ProfileRow {
   std::string entry; ///< The function that it was run from; may be empty.
   double calls = 0;
   double seconds = 0; ///< Of all calls.
+  /// Of all calls; all 0: not counted.
+  std::array<double, counterCount> counters = {};
+  /// Calls by the sizes of the inputs that have open ones: `8x784, 8x10`.
+  std::map<std::string, double> sizes;
+  std::string how; ///< As of DispatchFacts.
 
+  bool isCounted() const { return counters != decltype(counters){}; }
   double secondsPerCall() const { return calls > 0 ? seconds / calls : 0; }
 };
 
@@ -60,6 +77,9 @@ struct Profile {
   double dispatchSeconds() const;
   /// Of the entries, where they are known and more than the dispatches.
   double totalSeconds() const;
+  /// Of the time in dispatches of which it is known, the part in those with a
+  /// schedule: 0 to 1; nothing if it is known of none.
+  std::optional<double> scheduledShare() const;
   /// Time of an entry that is in none of its dispatches.
   double otherSeconds(const ProfileEntry &entry) const;
 };
@@ -70,6 +90,24 @@ struct Profile {
 llvm::Error addRun(Profile &profile, llvm::StringRef entry,
                    llvm::ArrayRef<DispatchFacts> facts, const RunResult &result,
                    llvm::StringRef eventsFile = "");
+
+/// Calls of a dispatch with certain sizes, as `RunJob`'s capture has them.
+struct SizedCalls {
+  int64_t dispatch = 0; ///< Its number.
+  std::string sizes;
+};
+
+/// Reads `sizes.txt` of a captured run: a line for each argument of each call,
+/// `DISPATCH ARGUMENT 8x784`. `isOpen` says which arguments count; calls whose
+/// arguments all have given sizes are left out.
+llvm::Expected<std::vector<SizedCalls>>
+readSizes(llvm::StringRef path,
+          llvm::function_ref<bool(int64_t dispatch, int64_t argument)> isOpen);
+
+/// Adds calls of an entry to the rows of their dispatches.
+void addSizes(Profile &profile, llvm::StringRef entry,
+              llvm::ArrayRef<DispatchFacts> facts,
+              llvm::ArrayRef<SizedCalls> calls);
 
 /// A profile and how much it counts in a merge.
 struct WeightedProfile {
