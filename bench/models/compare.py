@@ -158,7 +158,7 @@ def check(peer, model, folder, expected):
     for i, (a, b) in enumerate(zip(got, expected)):
         if a.shape != b.shape:
             raise PeerError(f"result {i} is {a.shape}, not {b.shape}")
-        size = np.abs(b.astype(np.float64)).max(initial=1e-6)
+        size = np.abs(b.astype(np.float64)).max(initial=1e-3)
         off = np.abs(a.astype(np.float64) - b).max(initial=0) / size
         if not off <= 2e-3:
             raise PeerError(f"wrong result {i}: off by {off:.2g} of its largest")

@@ -113,7 +113,12 @@ void attune::printLog(const SessionReport &report, raw_ostream &out) {
   raw_string_ostream closingStream(closing);
   printTable(report, closingStream);
   closingStream << "\n";
-  printClosing(report, closingStream);
+  if (report.isRunning)
+    closingStream << formatv("running: {0} trials in {1} so far\n",
+                             totalTrials(report),
+                             formatSeconds(report.elapsedSeconds));
+  else
+    printClosing(report, closingStream);
   auto dispatches = byShare(report);
   for (size_t i = 0; i < dispatches.size(); ++i) {
     std::string block = describeDispatch(*dispatches[i]);

@@ -70,6 +70,9 @@ void attune::printLogLines(const SessionReport &report, raw_ostream &out) {
     closing[key] = std::move(*all.get(key));
     all.erase(key);
   }
+  if (report.isRunning)
+    closing = json::Object{{"running", true},
+                           {"elapsedSeconds", report.elapsedSeconds}};
   all.erase("dispatches");
   std::string text = line("session", std::move(all));
   std::string end = line("summary", std::move(closing));

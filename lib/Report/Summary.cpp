@@ -121,20 +121,27 @@ json::Value attune::summaryJSON(const SessionReport &report) {
                       {"warnings", std::move(warnings)}};
 }
 
-Error attune::writeReport(const SessionReport &report, StringRef folder) {
-  std::string log, lines, html;
-  raw_string_ostream logStream(log), linesStream(lines), htmlStream(html);
+Error attune::writeLog(const SessionReport &report, StringRef folder) {
+  std::string log, lines;
+  raw_string_ostream logStream(log), linesStream(lines);
   printLog(report, logStream);
   printLogLines(report, linesStream);
+  if (Error error = writeFile((folder + "/log.txt").str(), log))
+    return error;
+  return writeFile((folder + "/log.jsonl").str(), lines);
+}
+
+Error attune::writeReport(const SessionReport &report, StringRef folder) {
+  std::string html;
+  raw_string_ostream htmlStream(html);
   printHTML(report, htmlStream);
-  std::string summary = formatv("{0:2}\n", summaryJSON(report));
+  if (Error error = writeLog(report, folder))
+    return error;
+  if (Error error = writeFile((folder + "/report.html").str(), html))
+    return error;
   // The summary last: where it is, the others are too.
-  for (auto [name, text] :
-       {std::pair("log.txt", &log), std::pair("log.jsonl", &lines),
-        std::pair("report.html", &html), std::pair("summary.json", &summary)})
-    if (Error error = writeFile((folder + "/" + name).str(), *text))
-      return error;
-  return Error::success();
+  return writeFile((folder + "/summary.json").str(),
+                   formatv("{0:2}\n", summaryJSON(report)).str());
 }
 
 //===----------------------------------------------------------------------===//
@@ -291,10 +298,10 @@ Expected<SessionReport> attune::readSummary(StringRef path) {
   if (!machine)
     return makeError("{0}: {1}", path, llvm::toString(machine.takeError()));
   report.target = std::move(*machine);
-  return report;
-}
   const json::Object *program = object->getObject("program");
   if (auto gain = program->getNumber("speedupOverDefault"))
     report.overDefault = {
         *gain, program->getNumber("speedupOverDefaultLow").value_or(*gain),
         program->getNumber("speedupOverDefaultHigh").value_or(*gain)};
+  return report;
+}

@@ -8,6 +8,7 @@
 
 #include "attune/Report/Progress.h"
 #include "attune/Support/Files.h"
+#include "llvm/Support/FileSystem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
@@ -356,6 +357,21 @@ outputs agree with the reference
 12 trials in 118 s: budget spent
 results in results (spec.mlir, report.html, summary.json)
 )");
+}
+
+TEST(LogTest, OfARunningSessionComparesNothing) {
+  SessionReport report = makeReport();
+  report.isRunning = true;
+  std::string log = logOf(report);
+  EXPECT_THAT(log, HasSubstr("\nrunning: 12 trials in 118 s so far\n"));
+  EXPECT_THAT(log, Not(HasSubstr("whole program")));
+  EXPECT_THAT(log, HasSubstr("contraction_4x784x10: "));
+  auto folder = cantFail(TemporaryFolder::create());
+  cantFail(writeLog(report, folder.getPath()));
+  EXPECT_EQ(cantFail(readFile(folder.file("log.txt"))), log);
+  EXPECT_THAT(cantFail(readFile(folder.file("log.jsonl"))),
+              HasSubstr("\"running\":true"));
+  EXPECT_FALSE(sys::fs::exists(folder.file("summary.json")));
 }
 
 TEST(LogTest, IsBounded) {

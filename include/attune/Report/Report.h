@@ -48,6 +48,9 @@ void printLog(const SessionReport &report, llvm::raw_ostream &out);
 /// report.
 void printLogLines(const SessionReport &report, llvm::raw_ostream &out);
 
+/// Writes log.txt and log.jsonl alone, as a session that is running does.
+llvm::Error writeLog(const SessionReport &report, llvm::StringRef folder);
+
 /// Writes summary.json, report.html, log.txt and log.jsonl into `folder`, each
 /// first under another name, then renamed.
 llvm::Error writeReport(const SessionReport &report, llvm::StringRef folder);

@@ -91,13 +91,15 @@ struct SessionReport {
   Target target;
   std::map<std::string, std::string> versions; ///< `attune`, `llvm`, ...
   std::string stopReason; ///< `budget spent`, `interrupted`, ...
+  /// The search goes on: `entries` and `program` are not known yet.
+  bool isRunning = false;
   std::vector<EntryReport> entries;
   EntryReport program; ///< Over all entries.
-  std::vector<DispatchReport> dispatches;
-  std::vector<std::string> notes;    ///< What Import made up or folded.
   /// Of the tuned program over the backend's default flags, where the baseline
   /// has better ones.
   std::optional<Speedup> overDefault;
+  std::vector<DispatchReport> dispatches;
+  std::vector<std::string> notes;    ///< What Import made up or folded.
   std::vector<std::string> warnings; ///< What a person should worry about.
 };
 
