@@ -40,27 +40,26 @@ static Expected<std::string> runTool(StringRef name,
   return std::move(result->output);
 }
 
-/// The object of the dispatch that was compiled as `how` says: beside each
-/// object in the cache is a file with that.
-static Expected<std::string> findObject(StringRef cache, StringRef how) {
+/// The object of a dispatch in the compiler's cache: the library knows the hash
+/// of the code it was made of.
+static Expected<std::string>
+findObject(StringRef cache, const Signature &signature, StringRef dispatch) {
+  auto lowered = find_if(signature.lowered, [&](const Signature::Lowered &one) {
+    return one.name == dispatch;
+  });
   std::error_code failed;
-  std::string first;
   for (sys::fs::directory_iterator entry(cache, failed), end;
        entry != end && !failed; entry.increment(failed)) {
     StringRef path = entry->path();
     if (!path.ends_with(".o"))
       continue;
-    auto text = readFile((path + ".how").str());
-    if (!text)
-      return text.takeError();
-    if (*text == how)
+    auto hash = hashFileHex(path);
+    if (!hash)
+      return hash.takeError();
+    if (lowered != signature.lowered.end() && *hash == lowered->code)
       return path.str();
-    if (first.empty())
-      first = path.str();
   }
-  if (failed || first.empty())
-    return makeError("{0}: the compiler left no object", cache);
-  return first;
+  return makeError("{0}: the compiler left no object of {1}", cache, dispatch);
 }
 
 static Error readStages(StringRef folder, StringRef dispatch,
@@ -138,8 +137,12 @@ Expected<HarnessDumps> Harness::dump(const ProblemCase &problemCase,
   dumps.reason = compiled->reason;
   if (compiled->outcome != Outcome::Ok)
     return dumps;
-  if (Error error = findObject(job->cacheFolder, toString(*configuration))
-                        .moveInto(dumps.object))
+  auto signature = impl->executor().signature(job->output);
+  if (!signature)
+    return signature.takeError();
+  if (Error error =
+          findObject(job->cacheFolder, *signature, (*prepared)->dispatch.name)
+              .moveInto(dumps.object))
     return std::move(error);
   if (Error error =
           runTool("llvm-objdump", {"-d", "--no-show-raw-insn", dumps.object})
