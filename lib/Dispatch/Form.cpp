@@ -63,22 +63,22 @@ class Former {
 public:
   explicit Former(ModuleOp module) : module(module), symbols(module) {}
 
-  void run(func::FuncOp entry) {
-    SmallVector<Block *> blocks;
-    // Innermost first: what a loop's body gives is not fused across it.
-    entry.walk<WalkOrder::PostOrder>([&](Block *block) {
-      if (!isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(
-              block->getParentOp()) &&
-          !block->getParentOp()->getParentOfType<linalg::LinalgOp>())
-        blocks.push_back(block);
-    });
-    for (Block *block : blocks)
+  /// `sizes` marks the dispatches of a variant that keeps open dimensions.
+  void run(func::FuncOp entry, StringRef sizes) {
+    for (Block *block : blocksToGroup(entry))
       for (const DispatchGroup &group : findGroups(*block))
-        outlineGroup(group);
+        outlineGroup(group, sizes);
   }
 
 private:
-  void outlineGroup(const DispatchGroup &group) {
+  static bool isOpen(func::FuncOp func) {
+    return llvm::any_of(func.getArgumentTypes(), [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && !tensor.hasStaticShape();
+    });
+  }
+
+  void outlineGroup(const DispatchGroup &group, StringRef sizes) {
     std::string provisional =
         "attune_dispatch_" + std::to_string(provisionalCount++);
     Operation *after = group.ops.back()->getNextNode();
@@ -86,6 +86,10 @@ private:
     if (!func)
       return;
     auto call = cast<DispatchOp>(after->getPrevNode());
+    bool isMarked = !sizes.empty() && isOpen(func);
+    Builder builder(func.getContext());
+    if (isMarked) // and has a fingerprint of its own
+      func->setAttr(attr::sizes, builder.getStringAttr(sizes));
     std::string fingerprint = computeFingerprint(func);
     func::FuncOp &known = byFingerprint[fingerprint];
     if (known) {
@@ -95,10 +99,11 @@ private:
     }
     known = func;
     RootText root = describeRoot(func);
+    if (isMarked)
+      root.shapes += ("[" + sizes + "]").str();
     std::string name = uniqueName(root.opClass);
     func.setName(name);
     call.setCallee(name);
-    Builder builder(func.getContext());
     func->setAttr(
         attr::dispatch,
         builder.getDictionaryAttr(
@@ -167,7 +172,9 @@ llvm::Error formDispatches(Program &program) {
       return makeError("{0}: '{1}' cannot be normalised; this is a fault of "
                        "Attune",
                        program.file, entry.name);
-    former.run(func);
+    bool isRange = llvm::any_of(entry.sizes,
+                                [](SizeRange range) { return !range.isOne(); });
+    former.run(func, isRange ? toString(entry.sizes) : "");
   }
   PassManager manager(module.getContext());
   manager.addPass(createCSEPass());

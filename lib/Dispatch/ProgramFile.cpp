@@ -67,6 +67,14 @@ static llvm::Expected<EntrySignature> readSignature(func::FuncOp func) {
     return std::move(error);
   if (llvm::Error error = addTypes(func.getResultTypes(), entry.outputs))
     return std::move(error);
+  if (auto variantOf = func->getAttrOfType<StringAttr>(attr::variantOf)) {
+    auto text = func->getAttrOfType<StringAttr>(attr::sizes);
+    auto sizes = parseSizeRanges(text ? text.getValue() : "");
+    if (!sizes)
+      return sizes.takeError();
+    entry.variantOf = variantOf.str();
+    entry.sizes = std::move(*sizes);
+  }
   if (auto updates = func->getAttrOfType<DenseI64ArrayAttr>(updatesName)) {
     entry.onBuffers = true;
     for (int64_t argument : updates.asArrayRef()) {
@@ -113,6 +121,16 @@ static llvm::Error checkProgram(const Program &program) {
   for (auto func : (*program.module).getOps<func::FuncOp>())
     if (func->hasAttr(attr::dispatch) && !isPlainName(func.getName()))
       return makeError("'{0}' is no name for a dispatch", func.getName());
+  for (const EntrySignature &entry : program.entries) {
+    if (!entry.isVariant())
+      continue;
+    const EntrySignature *of = program.findEntry(entry.variantOf);
+    if (!of || of->openDimensions() != int64_t(entry.sizes.size()) ||
+        of->inputs.size() != entry.inputs.size() ||
+        of->outputs.size() != entry.outputs.size())
+      return makeError("'{0}' is no variant of '{1}'", entry.name,
+                       entry.variantOf);
+  }
   return llvm::Error::success();
 }
 

@@ -62,13 +62,21 @@ static Error parseSizes(StringRef list, InputSpec &spec) {
   llvm::SmallVector<StringRef> parts;
   list.split(parts, ',');
   for (StringRef part : parts) {
-    int64_t size;
-    if (part.trim().getAsInteger(10, size) || size < 0)
+    auto range = parseSizeRange(part.trim());
+    if (!range) {
+      llvm::consumeError(range.takeError());
       return makeError(
           "--input={0}: '{1}' is not a size; sizes are whole numbers "
-          "from 0, separated by commas",
+          "from 0, or ranges of them (2..8), separated by commas",
           spec.text, part);
-    spec.sizes.push_back(size);
+    }
+    // A range is seen at its ends; nothing can be measured on no elements.
+    if (!range->isOne()) {
+      spec.sizes.push_back(std::max<int64_t>(1, range->lower));
+      spec.ranges.push_back(*range);
+    }
+    spec.sizes.push_back(range->upper);
+    spec.ranges.push_back(*range);
   }
   return Error::success();
 }
@@ -379,9 +387,18 @@ Expected<std::vector<InputSet>> Maker::make(ArrayRef<std::string> texts) {
       if (!tensor)
         return tensor.takeError();
       const InputSpec &spec = specs[input];
+      size_t chosen = spec.sizes.size() == 1 ? 0 : set;
       if (!spec.sizes.empty() && sets[set].label.empty())
-        sets[set].label = llvm::formatv(
-            "?={0}", spec.sizes.size() == 1 ? spec.sizes[0] : spec.sizes[set]);
+        sets[set].label = llvm::formatv("?={0}", spec.sizes[chosen]);
+      for (auto [dim, wanted] :
+           llvm::enumerate(entry.inputs[input].type.shape)) {
+        bool isListed = wanted < 0 && dim < spec.type.shape.size() &&
+                        spec.type.shape[dim] < 0;
+        int64_t size = tensor->shape[dim];
+        if (wanted < 0)
+          sets[set].sizes.push_back(isListed ? spec.ranges[chosen]
+                                             : SizeRange{size, size});
+      }
       sets[set].tensors.push_back(std::move(*tensor));
     }
   return sets;

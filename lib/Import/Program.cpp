@@ -13,13 +13,25 @@ using namespace attune;
 using llvm::Error;
 using llvm::Expected;
 
+int64_t EntrySignature::openDimensions() const {
+  int64_t count = 0;
+  for (const ValueSignature &input : inputs)
+    count += llvm::count(input.type.shape, -1);
+  return count;
+}
+
 const EntrySignature *Program::findEntry(StringRef name) const {
-  if (name.empty() && entries.size() == 1)
-    return &entries.front();
-  for (const EntrySignature &entry : entries)
+  const EntrySignature *only = nullptr;
+  int64_t count = 0;
+  for (const EntrySignature &entry : entries) {
+    if (entry.isVariant())
+      continue;
     if (entry.name == (name.empty() ? StringRef("main") : name))
       return &entry;
-  return nullptr;
+    only = &entry;
+    ++count;
+  }
+  return name.empty() && count == 1 ? only : nullptr;
 }
 
 Program Program::clone() const {

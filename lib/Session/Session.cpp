@@ -70,6 +70,15 @@ Expected<SessionReport> searchAndFinish(State &state, double rehearsalSeconds) {
 } // namespace
 } // namespace session
 
+std::vector<EntrySizes> variantsFor(ArrayRef<EntryInputs> inputs) {
+  std::vector<EntrySizes> variants;
+  for (const EntryInputs &input : inputs)
+    if (!input.sizes.empty())
+      variants.push_back({input.entry, input.sizes});
+  sortSizes(variants);
+  return variants;
+}
+
 Expected<SessionReport> runSession(SessionParts parts,
                                    const SessionOptions &options,
                                    std::vector<EntryInputs> inputs) {

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "Matchers.h"
 #include "attune/Dialect/Attune.h"
 #include "attune/Schedule/ConfigAttr.h"
 #include "attune/Spec/Spec.h"
@@ -11,7 +12,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace attune;
@@ -24,8 +24,16 @@ int64_t ApplyResult::appliedCount() const {
   });
 }
 
+std::string SpecEntry::dispatches() const {
+  if (matcher.empty())
+    return fingerprint;
+  StringRef name =
+      StringRef(matcher).drop_until([](char c) { return c == '@'; });
+  return name.take_until([](char c) { return c == '(' || c == ' '; }).str();
+}
+
 static std::string describe(const SpecEntry &entry) {
-  std::string text = entry.fingerprint;
+  std::string text = entry.dispatches();
   for (llvm::StringRef part : {entry.root, entry.shapes})
     if (!part.empty())
       text += " " + part.str();
@@ -126,7 +134,10 @@ static AppliedEntry applyEntry(const SpecEntry &entry,
   AppliedEntry applied;
   applied.entry = &entry;
   if (functions.empty())
-    applied.reason = "no dispatch of this program has this fingerprint";
+    applied.reason = entry.matcher.empty()
+                         ? "no dispatch of this program has this fingerprint"
+                         : "it takes no dispatch of this program that no other "
+                           "entry is for";
   for (func::FuncOp function : functions) {
     std::string reason =
         check ? check(entry.configuration, function) : std::string();
@@ -163,24 +174,73 @@ static std::vector<std::string> compareWith(const Spec &spec,
   return warnings;
 }
 
+/// Sizes that the program has no variant for.
+static void findMissingSizes(const Spec &spec, ModuleOp program,
+                             std::vector<std::string> &warnings) {
+  for (const EntrySizes &sizes : spec.sizes) {
+    std::string text = toString(sizes.sizes);
+    bool isThere =
+        llvm::any_of(program.getOps<func::FuncOp>(), [&](func::FuncOp func) {
+          auto of = func->getAttrOfType<StringAttr>(attr::variantOf);
+          auto have = func->getAttrOfType<StringAttr>(attr::sizes);
+          return of && have && of.getValue() == sizes.entry &&
+                 have.getValue() == text;
+        });
+    if (!isThere)
+      warnings.push_back(formatv("this program is not compiled for sizes {0} "
+                                 "of '{1}': it has no such entry, or other "
+                                 "open dimensions",
+                                 text, sizes.entry));
+  }
+}
+
+/// What each entry is for: a fingerprint's dispatches, and of the others those
+/// that a matcher takes.
+using Assignment = llvm::DenseMap<const SpecEntry *, SmallVector<func::FuncOp>>;
+
+static Assignment assignDispatches(const Spec &spec, ModuleOp program,
+                                   std::vector<std::string> &untouched) {
+  Assignment assignment;
+  auto dispatches = findDispatches(program);
+  std::vector<std::pair<const SpecEntry *, Matcher>> matchers;
+  for (const SpecEntry &entry : spec.entries)
+    if (!entry.matcher.empty()) {
+      matchers.emplace_back(&entry,
+                            makeMatcher(program.getContext(), entry.matcher));
+    } else {
+      assignment[&entry] = dispatches.lookup(entry.fingerprint);
+      dispatches.erase(entry.fingerprint);
+    }
+  auto gain = [](const SpecEntry *entry) {
+    return entry->isMeasured() ? entry->baselineSeconds / entry->tunedSeconds
+                               : 0;
+  };
+  for (auto &[fingerprint, functions] : dispatches)
+    for (func::FuncOp function : functions) {
+      const SpecEntry *best = nullptr;
+      for (auto &[entry, matcher] : matchers)
+        if ((!best || gain(entry) > gain(best)) &&
+            takesDispatch(matcher, function))
+          best = entry;
+      if (best)
+        assignment[best].push_back(function);
+      else
+        untouched.push_back(function.getSymName().str());
+    }
+  return assignment;
+}
+
 ApplyResult attune::applySpec(const Spec &spec, ModuleOp program,
                               const ApplyOptions &options) {
   ApplyResult result;
-  auto dispatches = findDispatches(program);
   std::string refusal = refuseAll(spec, program);
-  llvm::StringSet<> named;
-  for (const SpecEntry &entry : spec.entries) {
-    named.insert(entry.fingerprint);
-    if (refusal.empty())
-      result.entries.push_back(applyEntry(
-          entry, dispatches.lookup(entry.fingerprint), options.check));
-    else
-      result.entries.push_back({&entry, {}, refusal});
-  }
-  for (auto &[fingerprint, functions] : dispatches)
-    if (!named.contains(fingerprint))
-      for (func::FuncOp function : functions)
-        result.untouched.push_back(function.getSymName().str());
+  Assignment assignment = assignDispatches(spec, program, result.untouched);
+  for (const SpecEntry &entry : spec.entries)
+    result.entries.push_back(
+        refusal.empty()
+            ? applyEntry(entry, assignment.lookup(&entry), options.check)
+            : AppliedEntry{&entry, {}, refusal});
   result.warnings = compareWith(spec, options);
+  findMissingSizes(spec, program, result.warnings);
   return result;
 }

@@ -4,8 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "Matchers.h"
 #include "attune/Spec/Spec.h"
 #include "attune/Support/Error.h"
+#include "llvm/ADT/StringSet.h"
 #include <map>
 
 using namespace attune;
@@ -63,7 +65,7 @@ static llvm::Error mergeEntry(SpecEntry &known, const SpecEntry &other,
       !saysMore(known.configuration, other.configuration))
     return makeError("two entries for {0} and no times to choose by: '{1}' and "
                      "'{2}'; remove one",
-                     known.fingerprint, toString(known.configuration),
+                     known.dispatches(), toString(known.configuration),
                      toString(other.configuration));
   bool takeOther = bothMeasured ? gainOf(other) > gainOf(known)
                                 : otherSaysMore || (other.isMeasured() &&
@@ -83,26 +85,45 @@ static llvm::Error mergeEntry(SpecEntry &known, const SpecEntry &other,
   return llvm::Error::success();
 }
 
+/// Matchers of different specs may have one name.
+static void separateNames(SpecEntry &entry, llvm::StringSet<> &names) {
+  if (entry.matcher.empty())
+    return;
+  std::string name = entry.dispatches().substr(1), unique = name;
+  for (int i = 2; !names.insert(unique).second; ++i)
+    unique = name + "_" + std::to_string(i);
+  if (unique != name)
+    entry.matcher = renameMatcher(entry.matcher, unique);
+}
+
 llvm::Expected<Spec> attune::mergeSpecs(llvm::ArrayRef<Spec> specs,
                                         std::vector<MergeNote> *notes) {
   if (specs.empty())
     return makeError("no specs to merge");
   Spec result = specs.front();
   result.entries.clear();
+  result.sizes.clear();
   std::map<std::string, SpecEntry> entries;
   for (const Spec &spec : specs) {
     if (llvm::Error error = mergeHeader(result, spec))
       return error;
+    llvm::append_range(result.sizes, spec.sizes);
     for (const SpecEntry &entry : spec.entries) {
-      auto [known, isNew] = entries.try_emplace(entry.fingerprint, entry);
+      // A matcher is what it says.
+      auto [known, isNew] = entries.try_emplace(
+          entry.matcher.empty() ? entry.fingerprint : entry.matcher, entry);
       if (isNew)
         continue;
       if (llvm::Error error = mergeEntry(known->second, entry, notes))
         return error;
     }
   }
-  for (auto &[fingerprint, entry] : entries)
+  llvm::StringSet<> names;
+  for (auto &[key, entry] : entries) {
     result.entries.push_back(std::move(entry));
+    separateNames(result.entries.back(), names);
+  }
+  sortSizes(result.sizes);
   return result;
 }
 
@@ -124,7 +145,7 @@ llvm::Error attune::mergeSpecFiles(llvm::ArrayRef<std::string> paths,
     return error;
   for (const MergeNote &note : notes)
     out << formatv("{0}: kept '{1}', which {2} ('{3}')\n",
-                   note.kept.fingerprint, toString(note.kept.configuration),
+                   note.kept.dispatches(), toString(note.kept.configuration),
                    note.reason, toString(note.dropped.configuration));
   out << formatv("{0}: {1} {2} from {3} {4}\n", outputPath,
                  merged->entries.size(),
@@ -147,8 +168,13 @@ llvm::Error attune::explainSpec(llvm::StringRef path, llvm::raw_ostream &out) {
                    spec->threads == 1 ? "" : "s");
   out << "\n";
   for (const SpecEntry &entry : spec->entries) {
-    out << formatv("{0} {1} ({2}): schedule '{3}'", entry.root, entry.shapes,
-                   entry.fingerprint, entry.configuration.schedule);
+    if (entry.matcher.empty())
+      out << formatv("{0} {1} ({2})", entry.root, entry.shapes,
+                     entry.fingerprint);
+    else
+      out << formatv("what {0} takes and no fingerprint names",
+                     entry.dispatches());
+    out << formatv(": schedule '{0}'", entry.configuration.schedule);
     for (const auto &[knob, value] : entry.configuration.values)
       out << formatv(", {0} = {1}", knob, toString(value));
     if (entry.isMeasured())
@@ -156,5 +182,9 @@ llvm::Error attune::explainSpec(llvm::StringRef path, llvm::raw_ostream &out) {
                      entry.baselineSeconds, entry.tunedSeconds, gainOf(entry));
     out << "\n";
   }
+  for (const EntrySizes &sizes : spec->sizes)
+    out << formatv("{0} is compiled for sizes {1}, too: it has entries of its "
+                   "own for them\n",
+                   sizes.entry, toString(sizes.sizes));
   return llvm::Error::success();
 }

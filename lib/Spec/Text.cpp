@@ -8,6 +8,7 @@
 
 #include "attune/Spec/Spec.h"
 
+#include "Matchers.h"
 #include "attune/Dialect/Attune.h"
 #include "attune/Schedule/ConfigAttr.h"
 #include "attune/Support/Error.h"
@@ -41,8 +42,12 @@ static constexpr llvm::StringLiteral tunedName = "tuned_seconds";
 // Out
 //===----------------------------------------------------------------------===//
 
-/// By what a person looks for; the fingerprint makes the order total.
+/// By what a person looks for; the fingerprint makes the order total. Matchers
+/// come last, in the order they have: the first of several counts.
 static bool comesBefore(const SpecEntry &a, const SpecEntry &b) {
+  bool isMatcher = !a.matcher.empty();
+  if (isMatcher || !b.matcher.empty())
+    return !isMatcher;
   return std::tie(a.root, a.shapes, a.fingerprint) <
          std::tie(b.root, b.shapes, b.fingerprint);
 }
@@ -63,7 +68,7 @@ Spec attune::makeSpec(int64_t dispatchVersion, const Target &target,
     if (!isNew && isFaster(entry, known->second))
       known->second = entry;
   }
-  Spec spec{dispatchVersion, target, threads, {}};
+  Spec spec{dispatchVersion, target, threads, {}, {}};
   for (auto &[fingerprint, entry] : best)
     spec.entries.push_back(std::move(entry));
   llvm::sort(spec.entries, comesBefore);
@@ -78,10 +83,13 @@ static Attribute toAttribute(MLIRContext *context, const Target &target) {
 }
 
 static void addEntry(OpBuilder &builder, const SpecEntry &entry) {
-  auto apply =
-      ApplyOp::create(builder, builder.getUnknownLoc(),
-                      toAttr(builder.getContext(), entry.configuration),
-                      builder.getStringAttr(entry.fingerprint));
+  Attribute dispatches = builder.getStringAttr(entry.fingerprint);
+  if (!entry.matcher.empty())
+    dispatches = FlatSymbolRefAttr::get(
+        builder.getContext(), StringRef(entry.dispatches()).drop_front());
+  auto apply = ApplyOp::create(
+      builder, builder.getUnknownLoc(),
+      toAttr(builder.getContext(), entry.configuration), dispatches);
   apply->setDiscardableAttr(rootName, builder.getStringAttr(entry.root));
   apply->setDiscardableAttr(shapesName, builder.getStringAttr(entry.shapes));
   if (!entry.isMeasured())
@@ -92,19 +100,18 @@ static void addEntry(OpBuilder &builder, const SpecEntry &entry) {
                             builder.getF64FloatAttr(entry.tunedSeconds));
 }
 
-/// A context for specs alone, which are small and come from anywhere: one
-/// thread, and no dialects but those that a spec may use.
-static std::unique_ptr<MLIRContext> makeContext() {
-  DialectRegistry registry;
-  registry.insert<AttuneDialect, func::FuncDialect, tensor::TensorDialect>();
-  auto context =
-      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->loadDialect<AttuneDialect>();
-  return context;
+static void addSizes(OpBuilder &builder, const EntrySizes &sizes) {
+  SmallVector<Attribute> ranges;
+  for (SizeRange range : sizes.sizes)
+    ranges.push_back(
+        RangeAttr::get(builder.getContext(), range.lower, range.upper, 1));
+  SizesOp::create(builder, builder.getUnknownLoc(),
+                  builder.getStringAttr(sizes.entry),
+                  builder.getArrayAttr(ranges));
 }
 
 std::string attune::printSpec(const Spec &spec) {
-  auto context = makeContext();
+  auto context = makeSpecContext();
   OpBuilder builder(context.get());
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
   (*module)->setAttr(specVersionName, builder.getI64IntegerAttr(specVersion));
@@ -115,10 +122,16 @@ std::string attune::printSpec(const Spec &spec) {
   if (spec.threads > 0)
     (*module)->setAttr(threadsName, builder.getI64IntegerAttr(spec.threads));
   std::vector<SpecEntry> sorted = spec.entries;
-  llvm::sort(sorted, comesBefore);
+  llvm::stable_sort(sorted, comesBefore);
   builder.setInsertionPointToStart(module->getBody());
-  for (const SpecEntry &entry : sorted)
+  for (const SpecEntry &entry : sorted) {
+    addMatcher(*module, entry);
     addEntry(builder, entry);
+  }
+  std::vector<EntrySizes> sizes = spec.sizes;
+  sortSizes(sizes);
+  for (const EntrySizes &one : sizes)
+    addSizes(builder, one);
 
   std::string text = "// A tuning spec of Attune. To use it:\n"
                      "//   attune compile MODEL --spec=THIS_FILE -o model.so\n";
@@ -194,8 +207,15 @@ llvm::Expected<double> Reader::readSeconds(ApplyOp apply,
 llvm::Expected<SpecEntry> Reader::readEntry(ApplyOp apply) const {
   SpecEntry entry;
   entry.fingerprint = apply.getFingerprint().str();
-  if (entry.fingerprint.empty())
+  if (FlatSymbolRefAttr name = apply.getMatcher()) {
+    llvm::Expected<std::string> matcher =
+        readMatcher(apply->getParentOfType<ModuleOp>(), name.getValue());
+    if (!matcher)
+      return errorAt(apply.getLoc(), llvm::toString(matcher.takeError()));
+    entry.matcher = std::move(*matcher);
+  } else if (entry.fingerprint.empty()) {
     return errorAt(apply.getLoc(), "an entry without a fingerprint");
+  }
   auto configuration = toConfiguration(apply.getConfig());
   if (!configuration)
     return errorAt(apply.getLoc(), llvm::toString(configuration.takeError()));
@@ -213,6 +233,13 @@ llvm::Expected<SpecEntry> Reader::readEntry(ApplyOp apply) const {
     *field = *seconds;
   }
   return entry;
+}
+
+static EntrySizes readSizes(SizesOp op) {
+  EntrySizes sizes{op.getEntry().str(), {}};
+  for (auto range : op.getRanges().getAsRange<RangeAttr>())
+    sizes.sizes.push_back({range.getLower(), range.getUpper()});
+  return sizes;
 }
 
 llvm::Expected<Spec> Reader::read(ModuleOp module) {
@@ -243,6 +270,12 @@ llvm::Expected<Spec> Reader::read(ModuleOp module) {
     spec.threads = threads.getInt();
   llvm::StringMap<Location> places;
   for (Operation &op : *module.getBody()) {
+    if (auto sizes = dyn_cast<SizesOp>(op)) {
+      spec.sizes.push_back(readSizes(sizes));
+      continue;
+    }
+    if (isMatcher(&op))
+      continue; // read with the entry that uses it
     auto apply = dyn_cast<ApplyOp>(op);
     if (!apply)
       return errorAt(op.getLoc(), "'" + op.getName().getStringRef() +
@@ -250,9 +283,10 @@ llvm::Expected<Spec> Reader::read(ModuleOp module) {
     llvm::Expected<SpecEntry> entry = readEntry(apply);
     if (!entry)
       return entry.takeError();
-    auto [known, isNew] = places.try_emplace(entry->fingerprint, op.getLoc());
+    std::string dispatches = entry->dispatches();
+    auto [known, isNew] = places.try_emplace(dispatches, op.getLoc());
     if (!isNew)
-      return errorAt(op.getLoc(), "a second entry for " + entry->fingerprint +
+      return errorAt(op.getLoc(), "a second entry for " + dispatches +
                                       "; the first is at " +
                                       placeOf(name, known->second));
     spec.entries.push_back(std::move(*entry));
@@ -264,7 +298,7 @@ llvm::Expected<Spec> attune::parseSpec(llvm::StringRef text,
                                        llvm::StringRef name) {
   if (isNestedDeeper(text, maxMlirDepth, Syntax::Mlir))
     return makeError("{0}: nested more than {1} deep", name, maxMlirDepth);
-  auto context = makeContext();
+  auto context = makeSpecContext();
   std::string message;
   ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
     if (message.empty() &&

@@ -38,7 +38,8 @@ void ModelFlags::addTo(CLI::App &command) {
                      "add this command to a file for attune tune --flags");
 }
 
-Expected<LoadedModel> loadModel(const ModelFlags &flags) {
+Expected<LoadedModel> loadModel(const ModelFlags &flags,
+                                std::vector<EntrySizes> sizes) {
   auto work = TemporaryFolder::create();
   if (!work)
     return work.takeError();
@@ -52,6 +53,7 @@ Expected<LoadedModel> loadModel(const ModelFlags &flags) {
   options.entry = flags.entry;
   options.target = *target;
   options.threads = loaded.threads;
+  options.sizes = std::move(sizes);
   options.workFolder = loaded.work.getPath();
   auto backend = CpuBackend::create(options);
   if (!backend)
@@ -62,6 +64,23 @@ Expected<LoadedModel> loadModel(const ModelFlags &flags) {
     return runner.takeError();
   loaded.executor = std::make_unique<LocalExecutor>(*runner);
   return loaded;
+}
+
+Expected<LoadedModel> loadModelForInputs(const ModelFlags &flags) {
+  auto loaded = loadModel(flags);
+  if (!loaded)
+    return loaded;
+  const auto &entries = loaded->backend->signatures();
+  if (flags.inputs.empty() || entries.size() != 1 ||
+      entries.front().onBuffers || !entries.front().openDimensions())
+    return loaded;
+  auto sets = makeInputs(entries.front(), flags.inputs, flags.seed);
+  if (!sets)
+    return sets.takeError();
+  std::vector<EntrySizes> sizes;
+  for (const InputSet &set : *sets)
+    sizes.push_back({entries.front().name, set.sizes});
+  return loadModel(flags, std::move(sizes));
 }
 
 Versions currentVersions() {

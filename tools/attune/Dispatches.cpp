@@ -175,7 +175,7 @@ Error dump(LoadedModel &loaded, ArrayRef<Listed> list,
 Error run(const DispatchFlags &flags) {
   if (flags.capture && flags.dumpTo.empty())
     return makeError("--capture needs --dump-to=DIR");
-  auto loaded = loadModel(flags.model);
+  auto loaded = loadModelForInputs(flags.model);
   if (!loaded)
     return loaded.takeError();
   printNotes(loaded->backend->notes());

@@ -45,7 +45,7 @@ json::Object toJSON(const ApplyResult &applied) {
   json::Array entries;
   for (const AppliedEntry &entry : applied.entries)
     entries.push_back(json::Object{
-        {"fingerprint", entry.entry->fingerprint},
+        {"fingerprint", entry.entry->dispatches()},
         {"configuration", attune::toJSON(entry.entry->configuration)},
         {"dispatches", json::Array(entry.dispatches)},
         {"reason", entry.reason}});

@@ -125,6 +125,57 @@ TEST(SpecTest, TextIsForPeople) {
       "}\n");
 }
 
+TEST(SpecTest, SizesComeBackNarrowestFirst) {
+  Spec spec{1, std::nullopt, 0, {}, {}};
+  spec.sizes = {{"main", {{2, 8}}}, {"main", {{8, 8}}}, {"main", {{8, 8}}}};
+  Spec back = cantFail(parseSpec(printSpec(spec), "spec.mlir"));
+  EXPECT_EQ(back.sizes,
+            (std::vector<EntrySizes>{{"main", {{8, 8}}}, {"main", {{2, 8}}}}));
+  Spec merged = cantFail(mergeSpecs({spec, back}));
+  EXPECT_EQ(merged.sizes, back.sizes);
+}
+
+constexpr llvm::StringLiteral rows =
+    "transform.named_sequence @rows(%op: !transform.any_op "
+    "{transform.readonly}) {\n"
+    "  transform.attune.match.contraction %op {m = [4]} : "
+    "(!transform.any_op) -> ()\n  transform.yield\n}\n";
+
+std::string specWithMatcher(StringRef sequence) {
+  return specWith(
+      (sequence + "attune.apply #attune.config<\"a\", {}> to @rows").str(),
+      ", transform.with_named_sequence");
+}
+
+TEST(SpecTest, MatchersComeBackAndKeepApart) {
+  Spec spec = cantFail(parseSpec(specWithMatcher(rows), "spec.mlir"));
+  ASSERT_EQ(spec.entries.size(), 1u);
+  EXPECT_EQ(spec.entries[0].dispatches(), "@rows");
+  Spec back = cantFail(parseSpec(printSpec(spec), "spec.mlir"));
+  EXPECT_EQ(back.entries[0].matcher, spec.entries[0].matcher);
+  // The same matcher is one entry; another one of the same name is another.
+  EXPECT_EQ(cantFail(mergeSpecs({spec, back})).entries.size(), 1u);
+  std::string changed = rows.str();
+  changed.replace(changed.find("[4]"), 3, "[5]");
+  Spec other = cantFail(parseSpec(specWithMatcher(changed), "spec.mlir"));
+  Spec merged = cantFail(mergeSpecs({spec, other}));
+  ASSERT_EQ(merged.entries.size(), 2u);
+  EXPECT_EQ(merged.entries[0].dispatches(), "@rows");
+  EXPECT_EQ(merged.entries[1].dispatches(), "@rows_2");
+  EXPECT_EQ(printSpec(merged), printSpec(cantFail(mergeSpecs({other, spec}))));
+}
+
+TEST(SpecTest, MatchersChangeNothing) {
+  EXPECT_THAT(
+      errorOf(specWith("attune.apply #attune.config<\"a\", {}> to @no")),
+      HasSubstr("there is no matcher '@no'"));
+  std::string harm = rows.str();
+  harm.insert(harm.find("  transform.yield"),
+              "transform.annotate %op \"a\" : !transform.any_op\n");
+  EXPECT_THAT(errorOf(specWithMatcher(harm)),
+              HasSubstr("'transform.annotate', which is no match op"));
+}
+
 TEST(SpecTest, WrittenFileIsRead) {
   auto folder = cantFail(TemporaryFolder::create());
   Spec spec{1, makeTarget(), 2, {makeEntry("aa", 6, 2, 1)}};

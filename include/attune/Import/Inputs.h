@@ -11,6 +11,7 @@
 //   4x16xf32=random:7   random values, seed 7
 //   @file.npy           a NumPy file
 //   ?x16xf32:1,8,32     sizes to tune for: three input sets
+//   ?x16xf32:1,2..8     a size and a range: three input sets, at 1, 2 and 8
 //   f32=1.5             a scalar (or a 0-d tensor)
 //   random              every input of the entry, of its type and shape
 
@@ -34,6 +35,8 @@ struct InputSpec {
   std::string path;
   TensorType type; ///< -1 where the size is one of `sizes`
   std::vector<int64_t> sizes;
+  /// For each of `sizes`, the range that it stands for.
+  std::vector<SizeRange> ranges;
   double fill = 0;
   /// A whole number in full width; set when the text was one.
   std::optional<int64_t> wholeFill;
@@ -46,6 +49,9 @@ llvm::Expected<InputSpec> parseInputSpec(llvm::StringRef text);
 struct InputSet {
   /// The sizes given to dynamic dimensions, for people: `?=8`; else empty.
   std::string label;
+  /// What the set stands for, one range for each open dimension of the entry's
+  /// inputs, in order.
+  std::vector<SizeRange> sizes;
   std::vector<Tensor> tensors;
 };
 

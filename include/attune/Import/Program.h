@@ -11,6 +11,7 @@
 #define ATTUNE_IMPORT_PROGRAM_H
 
 #include "attune/Import/Weights.h"
+#include "attune/Support/Sizes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <optional>
@@ -40,6 +41,13 @@ struct EntrySignature {
   /// it has no results, and `outputs` are the arguments that it writes, each
   /// with `updates`. It can be compiled as a whole and has no dispatches.
   bool onBuffers = false;
+  /// Of a variant: the entry that it is of, and the sizes that it is for.
+  std::string variantOf;
+  std::vector<SizeRange> sizes;
+
+  bool isVariant() const { return !variantOf.empty(); }
+  /// Of its inputs, with unknown sizes.
+  int64_t openDimensions() const;
 };
 
 /// An imported program. The module belongs to the context it was imported into.
@@ -47,6 +55,7 @@ struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   WeightStore weights;
   /// In the order of the file; each is a public func.func with `attune.entry`.
+  /// Variants for certain sizes are among them.
   std::vector<EntrySignature> entries;
   /// The path that was given; for messages.
   std::string file;
@@ -54,7 +63,7 @@ struct Program {
   std::vector<std::string> notes;
 
   /// Null when there is no such entry. Without a name: the only entry, or
-  /// `main`.
+  /// `main`. Never a variant.
   const EntrySignature *findEntry(llvm::StringRef name = "") const;
   /// A deep copy (weights are shared), in the same context.
   Program clone() const;

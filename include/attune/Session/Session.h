@@ -18,6 +18,7 @@
 #include "attune/Report/SessionReport.h"
 #include "attune/Session/Budget.h"
 #include "attune/Support/Clock.h"
+#include "attune/Support/Sizes.h"
 #include "attune/Support/Tensor.h"
 #include <functional>
 
@@ -28,7 +29,12 @@ struct EntryInputs {
   std::string entry;
   std::string label; ///< `?=8`; empty for static sizes.
   std::vector<Tensor> tensors;
+  /// The variant of the entry that runs with them; empty: none.
+  std::vector<SizeRange> sizes = {};
 };
+
+/// The variants that these inputs are for.
+std::vector<EntrySizes> variantsFor(llvm::ArrayRef<EntryInputs> inputs);
 
 enum class WhenUnwritable {
   Stop,         ///< Write results, and end with the error.

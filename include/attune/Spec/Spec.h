@@ -14,6 +14,7 @@
 //     attune.apply #attune.config<"contraction_packed", {m_tile = 6 : i64}>
 //         to "9f86d081884c7d65" {root = "contraction", shapes = "4x784x10xf32",
 //         baseline_seconds = 2.0e-05 : f64, tuned_seconds = 1.0e-05 : f64}
+//     attune.sizes "main" [#attune.range<8, 8>]
 //   }
 //
 // In C++ a spec is the plain data below; MLIR is only needed to apply it.
@@ -23,6 +24,7 @@
 
 #include "attune/Schedule/Configuration.h"
 #include "attune/Schedule/Target.h"
+#include "attune/Support/Sizes.h"
 #include "llvm/Support/raw_ostream.h"
 #include <functional>
 #include <optional>
@@ -42,13 +44,18 @@ inline constexpr int64_t specVersion = 1;
 struct SpecEntry {
   /// Knobs are in the order of their names: a file does not keep another.
   Configuration configuration;
-  std::string fingerprint;    ///< 16 hexadecimal digits.
+  std::string fingerprint;    ///< 16 hexadecimal digits; empty: `matcher`.
   std::string root;           ///< For people: `contraction`.
   std::string shapes;         ///< For people: `4x784x10xf32`.
   double baselineSeconds = 0; ///< 0: not measured (written by hand).
   double tunedSeconds = 0;
+  /// Or the text of a named sequence of match ops: the entry is for every
+  /// dispatch that it takes and that no fingerprint names.
+  std::string matcher = {};
 
   bool isMeasured() const { return baselineSeconds > 0 && tunedSeconds > 0; }
+  /// The fingerprint, or `@name` of the matcher.
+  std::string dispatches() const;
 };
 
 struct Spec {
@@ -56,6 +63,8 @@ struct Spec {
   std::optional<Target> target; ///< Its triple is not in the file.
   int64_t threads = 0;          ///< 0: not stated.
   std::vector<SpecEntry> entries;
+  /// Sizes of open dimensions that the program is compiled for, too.
+  std::vector<EntrySizes> sizes = {};
 };
 
 /// Keeps the entries that got faster, sorted; two with one fingerprint: the
@@ -111,8 +120,10 @@ struct ApplyOptions {
 };
 
 /// Sets `attune.config` on the dispatch functions of `program` whose
-/// fingerprint equals an entry's. Touches nothing else; an entry that does not
-/// apply says why. `spec` must outlive the result.
+/// fingerprint equals an entry's, then on those that a matcher takes: of
+/// several the one with the greatest measured gain, else the first in the spec.
+/// Touches nothing else; an entry that does not apply says why. `spec` must
+/// outlive the result.
 ApplyResult applySpec(const Spec &spec, mlir::ModuleOp program,
                       const ApplyOptions &options = {});
 
@@ -140,6 +151,7 @@ struct MergeNote {
 /// that); equal configurations are no conflict; a measured one wins over one
 /// that is not; of two without times the one that says more (the same schedule
 /// and values, and others besides); else an error that shows both.
+/// The program is compiled for all sizes of all specs.
 /// Specs of different dispatch versions, targets or threads do not merge.
 llvm::Expected<Spec> mergeSpecs(llvm::ArrayRef<Spec> specs,
                                 std::vector<MergeNote> *notes = nullptr);
