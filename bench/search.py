@@ -1,35 +1,34 @@
 # Part of Attune, under the Apache License v2.0 with LLVM Exceptions; see LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Searchers against recorded measurements: ours, OpenTuner and Optuna's TPE.
+"""Searchers against recorded measurements: ours, Optuna's TPE, OpenTuner, Kernel
+Tuner's genetic algorithm and simulated annealing, and pyATF.
 
 ./dev bench search
-./dev bench search --recordings=FOLDER --seeds=100 --budget=400 --json
+./dev bench search --recordings=FOLDER --seeds=100 --budget=400 --plot=curves.svg
 
-Ours run in `attune replay`. The others know no constraints: what they propose
-outside the recording, or once more, is told as a failure and not counted.
+Ours run in `attune replay`, the others as engines.py says. Below the medians, for
+each recording and number of evaluations: `auto` next to the best of the others,
+and whether their difference is more than chance (paired bootstrap over seeds).
 """
 
 import argparse
 import csv
 import gzip
 import json
-import logging
 import pathlib
 import random
 import statistics
 import subprocess
 import sys
-import tempfile
 
+from engines import ENGINES
 from optional import install
 from peers import ROOT, PeerError, environment
 
 POINTS = (25, 50, 100, 200, 400)
 OURS = ("auto", "random")
 ATTUNE = ROOT / "build" / "dev" / "tools" / "attune" / "attune"
-# An engine that proposes so many times its budget has nothing new any more.
-PATIENCE = 50
-FAILED = 1e9
+RESAMPLES = 2000
 
 
 def read(path):
@@ -51,93 +50,14 @@ def read(path):
     return domains, times
 
 
-class Optuna:
-    def __init__(self, domains, seed):
-        import optuna
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        self.failed = optuna.trial.TrialState.FAIL
-        self.domains = domains
-        self.study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
-
-    def propose(self):
-        trial = self.study.ask()
-        return trial, tuple(trial.suggest_int(str(k), 0, len(d) - 1) for k, d in enumerate(self.domains))
-
-    def tell(self, trial, time):
-        if time is None:
-            self.study.tell(trial, state=self.failed)
-        else:
-            self.study.tell(trial, time)
-
-    def close(self):
-        pass
-
-
-class OpenTuner:
-    def __init__(self, domains, seed):
-        import opentuner
-        from opentuner.api import TuningRunManager
-        from opentuner.measurement.interface import DefaultMeasurementInterface
-        from opentuner.resultsdb.models import Result
-        from opentuner.search import manipulator
-        logging.disable(logging.WARNING)
-        random.seed(seed)
-        self.result = Result
-        self.count = len(domains)
-        tunable = manipulator.ConfigurationManipulator()
-        for k, domain in enumerate(domains):
-            tunable.add_parameter(manipulator.IntegerParameter(str(k), 0, len(domain) - 1))
-        self.folder = tempfile.TemporaryDirectory()
-        arguments = argparse.ArgumentParser(parents=opentuner.argparsers()).parse_args(
-            [f"--database=sqlite:///{self.folder.name}/opentuner.db", "--no-dups"])
-        self.manager = TuningRunManager(DefaultMeasurementInterface(
-            args=arguments, manipulator=tunable, project_name="bench", program_name="replay"), arguments)
-
-    def propose(self):
-        desired = self.manager.get_next_desired_result()
-        if desired is None:
-            return None
-        return desired, tuple(desired.configuration.data[str(k)] for k in range(self.count))
-
-    def tell(self, desired, time):
-        self.manager.report_result(desired, self.result(time=FAILED if time is None else time,
-                                                        state="ERROR" if time is None else "OK"))
-
-    def close(self):
-        self.manager.finish()
-        self.folder.cleanup()
-
-
-PEERS = {"optuna": (Optuna, "optuna", "optuna==4.9.*"), "opentuner": (OpenTuner, "opentuner", "opentuner")}
-
-
-def run_peer(create, domains, times, seed, budget):
-    """The best time after each evaluation; None while there is none."""
-    engine, best, curve, seen = create(domains, seed), None, [], set()
-    for _ in range(PATIENCE * budget):
-        proposal = engine.propose()
-        if proposal is None or len(curve) == budget:
-            break
-        token, row = proposal
-        time = times.get(row)
-        engine.tell(token, time)
-        if row not in times or row in seen:
-            continue
-        seen.add(row)
-        if time is not None:
-            best = time if best is None else min(best, time)
-        curve.append(best)
-    engine.close()
-    return curve
-
-
 def summarize(curves, optimum, points):
+    """As `attune replay --json` has it; `fractions` one for each seed."""
     result = {}
     for point in points:
         bests = [curve[min(point, len(curve)) - 1] if curve else None for curve in curves]
-        fractions = sorted(optimum / best if best else 0.0 for best in bests)
+        fractions = [optimum / best if best else 0.0 for best in bests]
         cut = statistics.quantiles(fractions, n=4, method="inclusive") if len(fractions) > 1 else fractions * 3
-        result[str(point)] = {"medianFractionOfOptimum": cut[1], "p25": cut[0], "p75": cut[2]}
+        result[str(point)] = {"medianFractionOfOptimum": cut[1], "p25": cut[0], "p75": cut[2], "fractions": fractions}
     return result
 
 
@@ -158,8 +78,33 @@ def rows_of(path, options, peers, points):
     domains, times = read(path)
     optimum = min(time for time in times.values() if time is not None)
     for name in peers:
-        curves = [run_peer(PEERS[name][0], domains, times, seed, options.budget) for seed in range(options.seeds)]
+        engine = ENGINES[name][0](domains, times)
+        curves = [engine.run(seed, options.budget) for seed in range(options.seeds)]
         yield {"recording": path.name, "search": name, "evaluations": summarize(curves, optimum, points)}
+
+
+def compare(rows, points):
+    """`auto` and the best of the others, by medians, on each recording at each point.
+
+    `low`, `high`: 95 % of the difference of medians over resampled seeds."""
+    for recording in dict.fromkeys(row["recording"] for row in rows):
+        evaluations = {row["search"]: row["evaluations"] for row in rows if row["recording"] == recording}
+        for point in map(str, points):
+            peers = {name: e[point] for name, e in evaluations.items() if name not in OURS}
+            if not peers:
+                continue
+            best = max(peers, key=lambda name: peers[name]["medianFractionOfOptimum"])
+            pairs = list(zip(evaluations["auto"][point]["fractions"], peers[best]["fractions"]))
+            draw = random.Random(0)
+            differences = []
+            for _ in range(RESAMPLES):
+                ours, theirs = zip(*draw.choices(pairs, k=len(pairs)))
+                differences.append(statistics.median(ours) - statistics.median(theirs))
+            differences.sort()
+            yield {"recording": recording, "evaluations": int(point), "best": best,
+                   "auto": evaluations["auto"][point]["medianFractionOfOptimum"],
+                   "other": peers[best]["medianFractionOfOptimum"],
+                   "low": differences[RESAMPLES // 40], "high": differences[-1 - RESAMPLES // 40]}
 
 
 def means(rows, points):
@@ -171,11 +116,33 @@ def means(rows, points):
 
 
 def print_table(rows, mean, points):
-    print(f"{'optimum / best found':36}{'search':12}" + "".join(f"{p:>9}" for p in points))
+    print(f"{'optimum / best found':36}{'search':16}" + "".join(f"{p:>9}" for p in points))
     lines = [(row["recording"], row["search"], {p: e["medianFractionOfOptimum"] for p, e in row["evaluations"].items()})
              for row in rows] + [("mean", name, values) for name, values in mean.items()]
     for recording, name, values in lines:
-        print(f"{recording:36}{name:12}" + "".join(f"{100 * values[str(p)]:7.1f} %" for p in points))
+        print(f"{recording:36}{name:16}" + "".join(f"{100 * values[str(p)]:7.1f} %" for p in points))
+
+
+def print_comparison(comparison):
+    print(f"\n{'auto - best of the others':36}{'evaluations':>12}  difference of medians, 95 %")
+    for c in comparison:
+        verdict = "better" if c["low"] > 0 else "worse" if c["high"] < 0 else "no difference"
+        print(f"{c['recording']:36}{c['evaluations']:12}  {100 * (c['auto'] - c['other']):+5.1f} "
+              f"({100 * c['low']:+.1f} .. {100 * c['high']:+.1f}) to {c['best']}: {verdict}")
+
+
+def plot(mean, path):
+    import matplotlib
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    for name, values in mean.items():
+        axes.plot([int(p) for p in values], [100 * v for v in values.values()], marker="o", label=name,
+                  linewidth=3 if name == "auto" else 1)
+    axes.set(xscale="log", xlabel="evaluations", ylabel="optimum / best found, % (mean of medians)")
+    axes.set_xticks([int(p) for p in values], labels=list(values))
+    axes.legend()
+    figure.savefig(path)
 
 
 def main(arguments):
@@ -185,24 +152,29 @@ def main(arguments):
                         help="folder of .csv and .csv.gz files (default test/data/replay)")
     parser.add_argument("--seeds", type=int, default=11, help="runs of each (default 11)")
     parser.add_argument("--budget", type=int, default=200, help="evaluations of each run (default 200)")
-    parser.add_argument("--peers", default=",".join(PEERS), help="which others, of optuna,opentuner; or none")
+    parser.add_argument("--peers", default=",".join(ENGINES), help=f"which others, of {','.join(ENGINES)}; or none")
+    parser.add_argument("--plot", type=pathlib.Path, metavar="FILE", help="draw the means as SVG (needs matplotlib)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     options = parser.parse_args(arguments)
     files = sorted([*options.recordings.glob("*.csv"), *options.recordings.glob("*.csv.gz")])
     wanted = [] if options.peers == "none" else options.peers.split(",")
-    if not files or set(wanted) - set(PEERS) or min(options.seeds, options.budget) < 1:
+    if not files or set(wanted) - set(ENGINES) or min(options.seeds, options.budget) < 1:
         parser.error(f"{options.recordings} has no .csv or .csv.gz files" if not files else
-                     "--peers takes optuna, opentuner or none; seeds and budget start at 1")
-    peers = [name for name in wanted if install(*PEERS[name][1:])]
+                     f"--peers takes {', '.join(ENGINES)} or none; seeds and budget start at 1")
+    peers = [name for name in wanted if install(*ENGINES[name][1:])]
     points = sorted({p for p in POINTS if p < options.budget} | {options.budget})
     rows = []
     for path in files:
         print(path.name, file=sys.stderr, flush=True)
         rows += rows_of(path, options, peers, points)
     mean = means(rows, points)
+    comparison = list(compare(rows, points))
+    if options.plot:
+        plot(mean, options.plot)
     if options.json:
-        print(json.dumps({"version": 1, "family": "search", "seeds": options.seeds, "rows": rows, "means": mean},
-                         indent=1))
+        print(json.dumps({"version": 1, "family": "search", "seeds": options.seeds, "rows": rows, "means": mean,
+                          "comparison": comparison}, indent=1))
     else:
         print_table(rows, mean, points)
+        print_comparison(comparison)
     return 0

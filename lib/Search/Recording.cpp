@@ -319,6 +319,7 @@ ReplayPoint attune::summarizeReplay(const Recording &recording,
     fractions.push_back(best ? recording.optimum / best : 0);
     sum += best ? best : worst;
   }
+  point.fractions = fractions;
   llvm::sort(fractions);
   point.median = quantile(fractions, 0.5);
   point.lowerQuartile = quantile(fractions, 0.25);

@@ -74,6 +74,7 @@ void printJSON(const Recording &recording, const ReplayFlags &flags,
                      {"p25", point.lowerQuartile},
                      {"p75", point.upperQuartile},
                      {"score", point.score},
+                     {"fractions", json::Array(point.fractions)},
                      {"randomFractionOfOptimum", point.randomFraction}};
   json::Object stops;
   for (const auto &[reason, count] : result.stops)
