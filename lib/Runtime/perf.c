@@ -11,6 +11,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,6 +33,10 @@ static int openEvent(const AttunePerfEvent *event, int leader) {
   /* Also an ordinary user may count what is outside the kernel. */
   attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
+  /* An event that joins a group which counts already begins to count when the
+   * kernel next schedules the group, which may be a tick (4 ms) later: nothing
+   * counts until all are there. */
+  attributes.disabled = leader < 0;
   return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, leader,
                       PERF_FLAG_FD_CLOEXEC);
 }
@@ -51,9 +56,14 @@ void *attune_perf_open(const AttunePerfEvent *events, int count) {
     group->files[group->count] = file;
     group->slots[group->count++] = i;
   }
-  if (group->count)
-    return group;
-  free(group);
+  if (group->count) {
+    if (ioctl(group->files[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == 0)
+      return group;
+    error = errno;
+    attune_perf_close(group);
+  } else {
+    free(group);
+  }
   errno = error;
   return 0;
 }
