@@ -49,11 +49,11 @@ static std::string commandFor(const ProblemCase &problemCase,
   } else {
     command += " --untuned";
   }
-  command +=
-      formatv(" --iterations={0} --timeout={1} --compile-timeout={2} "
-              "--threads={3} --seed={4}",
-              options.iterations, options.timeoutSeconds,
-              options.compileTimeoutSeconds, harness.threads, harness.seed);
+  command += formatv(" --iterations={0} --timeout={1} --compile-timeout={2} "
+                     "--threads={3} --seed={4}",
+                     options.iterations, format("%g", options.timeoutSeconds),
+                     format("%g", options.compileTimeoutSeconds),
+                     harness.threads, harness.seed);
   if (!options.check)
     command += " --no-check";
   return command;
