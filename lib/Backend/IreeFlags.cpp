@@ -9,7 +9,6 @@
 
 #include "IreeImpl.h"
 
-#include "attune/Measure/Statistics.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Json.h"
 
@@ -226,7 +225,7 @@ void IreeBackend::Impl::measureSets(ArrayRef<size_t> which, int rounds) {
       least = std::min(least, value);
     }
   for (size_t i : which)
-    sets[i].seconds = sets[i].library.empty() ? 0 : median(seconds[i]);
+    sets[i].seconds = sets[i].library.empty() ? 0 : *min_element(seconds[i]);
 }
 
 size_t IreeBackend::Impl::fastest(
@@ -350,7 +349,9 @@ Error IreeBackend::Impl::chooseFlags() {
       return makeError("{0}: iree-benchmark-module fails with the default "
                        "flags",
                        options.model);
-    searchFlags();
+    // A spec is for what its user's flags make of the program.
+    if (userSpec.empty())
+      searchFlags();
     if (Error error = writeChoice())
       return error;
   }

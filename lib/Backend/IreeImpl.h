@@ -84,7 +84,8 @@ struct IreeBackend::Impl {
                      llvm::ArrayRef<std::string> more = {});
   /// Once, compared with the references.
   CommandOutcome check(llvm::StringRef library, double limitSeconds);
-  /// Seconds of a call on average, for at least `minSeconds` of calls.
+  /// Seconds of a call: the least of several averages, for at least
+  /// `minSeconds` of calls.
   CommandOutcome time(llvm::StringRef library, double minSeconds,
                       double limitSeconds, double &seconds,
                       llvm::ArrayRef<std::string> more = {});

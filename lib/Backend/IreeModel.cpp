@@ -48,7 +48,8 @@ Error IreeBackend::Impl::takeUserSpec() {
     return specText.takeError();
   userSpecText = std::move(*specText);
   noteList.push_back("your spec, " + userSpec +
-                     ", comes before what is found, and is kept");
+                     ", comes before what is found; other flags, with which "
+                     "it may find nothing, are not tried");
   return Error::success();
 }
 
