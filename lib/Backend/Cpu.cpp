@@ -51,6 +51,12 @@ WorkerPool &CpuBackend::Impl::workers() {
   return *pool;
 }
 
+WorkerProcess &CpuBackend::Impl::builderProcess() {
+  if (!builder)
+    builder = std::make_unique<WorkerProcess>(workerOptions());
+  return *builder;
+}
+
 /// Compiles parts of a program beside one another; gives those whose compiler
 /// died.
 llvm::Expected<std::vector<int64_t>>
@@ -107,12 +113,10 @@ llvm::Expected<std::string> CpuBackend::Impl::build(CompileJob job) {
   if (job.program != importedPath)
     if (llvm::Error error = compileInParts(job))
       return std::move(error);
-  if (!builder)
-    builder = std::make_unique<WorkerProcess>(workerOptions());
   Limits limits;
   limits.wallSeconds = 1800;
   limits.memoryBytes = 12ull << 30;
-  auto result = builder->call(toJSON(job), limits);
+  auto result = builderProcess().call(toJSON(job), limits);
   if (!result)
     return result.takeError();
   if (result->outcome != Outcome::Ok)
@@ -135,11 +139,15 @@ CpuBackend::create(CpuOptions options) {
     options.cacheFolder = options.workFolder + "/objects";
   if (llvm::Error error = createFolder(options.cacheFolder))
     return std::move(error);
+  sortSizes(options.sizes);
   auto impl = std::make_unique<Impl>(std::move(options));
-  auto worker = findTool("attune");
-  if (!worker)
-    return worker.takeError();
-  impl->worker = *worker;
+  impl->worker = impl->options.worker;
+  if (impl->worker.empty()) {
+    auto worker = findTool("attune");
+    if (!worker)
+      return worker.takeError();
+    impl->worker = *worker;
+  }
   auto library = ScheduleLibrary::load(&impl->context, impl->options.schedules);
   if (!library)
     return library.takeError();
@@ -161,10 +169,32 @@ const std::vector<std::string> &CpuBackend::notes() const {
   return impl->notes;
 }
 const std::vector<EntrySignature> &CpuBackend::signatures() const {
-  return impl->program.entries;
+  return impl->signatures;
 }
 int64_t CpuBackend::dispatchVersion() const { return attune::dispatchVersion; }
 std::string CpuBackend::programHash() const { return impl->hash; }
+
+/// The backend of this program for these sizes; null when that is this one.
+llvm::Expected<CpuBackend *>
+CpuBackend::Impl::forSizes(llvm::ArrayRef<EntrySizes> given) {
+  std::vector<EntrySizes> sizes(given.begin(), given.end());
+  sortSizes(sizes);
+  if (sizes == options.sizes)
+    return nullptr;
+  for (const std::unique_ptr<CpuBackend> &other : others)
+    if (other->impl->options.sizes == sizes)
+      return other.get();
+  CpuOptions changed = options;
+  changed.sizes = std::move(sizes);
+  changed.workFolder = file("sizes-" + llvm::Twine(others.size()));
+  if (llvm::Error error = createFolder(changed.workFolder))
+    return std::move(error);
+  auto other = CpuBackend::create(std::move(changed));
+  if (!other)
+    return other.takeError();
+  others.push_back(std::move(*other));
+  return others.back().get();
+}
 
 llvm::Expected<std::string> CpuBackend::buildProgram(Build build) {
   if (build == Build::Reference) {
@@ -173,6 +203,12 @@ llvm::Expected<std::string> CpuBackend::buildProgram(Build build) {
     job.reference = true;
     job.threads = 1;
     return impl->build(job);
+  }
+  if (build == Build::Untuned && !impl->options.sizes.empty()) {
+    auto general = impl->forSizes({});
+    if (!general)
+      return general.takeError();
+    return (*general)->buildProgram(Build::Baseline);
   }
   bool capture = build == Build::Capture;
   CompileJob job = impl->baseJob(
@@ -184,6 +220,11 @@ llvm::Expected<std::string> CpuBackend::buildProgram(Build build) {
 llvm::Expected<std::string> CpuBackend::buildTuned(const Spec &spec,
                                                    ApplyResult &applied,
                                                    llvm::StringRef output) {
+  auto other = impl->forSizes(spec.sizes);
+  if (!other)
+    return other.takeError();
+  if (*other)
+    return (*other)->buildTuned(spec, applied, output);
   Program tuned = impl->program.clone();
   ApplyOptions options;
   options.check = impl->configurationCheck();

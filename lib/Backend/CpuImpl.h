@@ -44,12 +44,12 @@ struct CpuBackend::Impl {
   }
 
   llvm::Error load();
-  llvm::Error loadDispatched();
   llvm::Error listEntries();
   void addDispatch(const DispatchInfo &info);
   WorkerOptions workerOptions() const;
   CompileJob baseJob(std::string program, std::string output) const;
   WorkerPool &workers();
+  WorkerProcess &builderProcess();
   llvm::Expected<std::vector<int64_t>>
   buildParts(const CompileJob &whole, llvm::ArrayRef<int64_t> numbers,
              int64_t parts);
@@ -57,6 +57,7 @@ struct CpuBackend::Impl {
   llvm::Expected<std::string> build(CompileJob job);
   llvm::Expected<mlir::func::FuncOp> preparedDispatch(llvm::StringRef name);
   ConfigurationCheck configurationCheck();
+  llvm::Expected<CpuBackend *> forSizes(llvm::ArrayRef<EntrySizes> sizes);
   llvm::Expected<std::string> dispatchFile(const BackendDispatch &dispatch);
 
   CpuOptions options;
@@ -66,12 +67,16 @@ struct CpuBackend::Impl {
   Program program; ///< dispatched
   std::string importedPath, dispatchedPath;
   std::vector<BackendEntry> entries;
+  std::vector<EntrySignature> signatures;
   std::vector<BackendDispatch> dispatches;
   std::vector<std::string> functions; ///< of dispatches, in the module's order
   /// Prepared copies of dispatch functions: what schedules look at.
   std::map<std::string, mlir::OwningOpRef<mlir::ModuleOp>> prepared;
   std::vector<std::string> notes;
+  std::map<std::string, std::string> places; ///< of dispatches
   std::string hash;
+  /// The same program for other sizes.
+  std::vector<std::unique_ptr<CpuBackend>> others;
   std::unique_ptr<WorkerProcess> builder;
   std::unique_ptr<WorkerPool> pool;
   int64_t nextLibrary = 0;

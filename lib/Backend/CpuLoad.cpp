@@ -7,55 +7,72 @@
 // Loading a program, and what can be tried on its dispatches.
 
 #include "CpuImpl.h"
+#include "attune/Backend/PrepareJob.h"
 #include "attune/Dispatch/ProgramFile.h"
 #include "attune/Dispatch/RootOp.h"
-#include "attune/Import/CleanUp.h"
 #include "attune/Space/FromSchedule.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
 
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
 namespace attune {
 
-/// A program that was dumped by `attune dispatches --dump-to` is dispatched
-/// already.
-static bool isDispatched(llvm::StringRef path) {
-  auto text = readFile(path);
-  if (!text) {
-    llvm::consumeError(text.takeError());
-    return false;
-  }
-  return llvm::StringRef(*text).contains(attr::dispatchVersion) &&
-         !llvm::StringRef(*text).starts_with("ML\xefR");
+/// What became of reading a program, for the user.
+static llvm::Error preparingFailed(llvm::StringRef model,
+                                   const JobResult &result) {
+  if (!result.answer.empty())
+    return makeError("{0}", result.reason);
+  return makeError("{0}: reading it and forming its dispatches: {1}", model,
+                   result.reason);
+}
+
+/// Files with values for inputs lie beside the model, not beside our copy.
+static void findInputFiles(Program &program, llvm::StringRef model) {
+  for (EntrySignature &entry : program.entries)
+    for (ValueSignature &input : entry.inputs)
+      if (!input.file.empty()) {
+        llvm::SmallString<256> path(llvm::sys::path::parent_path(model));
+        llvm::sys::path::append(path, llvm::sys::path::filename(input.file));
+        input.file = std::string(path);
+      }
 }
 
 llvm::Error CpuBackend::Impl::load() {
-  if (isDispatched(options.model))
-    return loadDispatched();
-  ImportOptions import;
-  import.entry = options.entry;
-  auto imported = importProgram(context, options.model, import);
-  if (!imported)
-    return imported.takeError();
   importedPath = file("imported.mlir");
-  if (llvm::Error error = writeProgram(*imported, importedPath))
-    return error;
-  program = std::move(*imported);
-  if (llvm::Error error = cleanUp(program))
-    return error;
-  return formDispatches(program);
-}
-
-llvm::Error CpuBackend::Impl::loadDispatched() {
-  auto read = readProgram(context, options.model);
+  dispatchedPath = file("dispatched.mlir");
+  PrepareJob job;
+  job.model = options.model;
+  job.entry = options.entry;
+  job.imported = importedPath;
+  job.dispatched = dispatchedPath;
+  job.sizes = options.sizes;
+  llvm::SmallString<256> here;
+  if (!llvm::sys::fs::current_path(here))
+    job.folder = std::string(here);
+  Limits limits;
+  limits.wallSeconds = options.prepareSeconds;
+  limits.memoryBytes = options.prepareBytes;
+  auto result = builderProcess().call(toJSON(job), limits);
+  if (!result)
+    return result.takeError();
+  if (result->outcome != Outcome::Ok)
+    return preparingFailed(options.model, *result);
+  auto prepared = preparedFromJSON(result->answer);
+  if (!prepared)
+    return prepared.takeError();
+  auto read = readProgram(context, dispatchedPath);
   if (!read)
     return read.takeError();
   program = std::move(*read);
-  importedPath = file("imported.mlir");
-  return writeProgram(program, importedPath);
+  program.file = options.model;
+  findInputFiles(program, options.model);
+  notes = std::move(prepared->notes);
+  places = std::move(prepared->places);
+  return llvm::Error::success();
 }
 
 static std::vector<TensorType>
@@ -78,8 +95,7 @@ void CpuBackend::Impl::addDispatch(const DispatchInfo &info) {
   dispatch.operations = countOperations(func);
   dispatch.bytes = countBytes(func);
   DispatchParts parts = analyzeDispatch(func);
-  dispatch.location =
-      describePlace(parts.root ? parts.root->getLoc() : func.getLoc());
+  dispatch.location = places[info.name];
   if (parts.root)
     for (auto [extent, kind] :
          llvm::zip(loopExtents(parts.root), parts.root.getIteratorTypesArray()))
@@ -102,18 +118,18 @@ void CpuBackend::Impl::addDispatch(const DispatchInfo &info) {
 }
 
 llvm::Error CpuBackend::Impl::listEntries() {
-  for (const EntrySignature &entry : program.entries)
+  for (const EntrySignature &entry : program.entries) {
+    if (entry.isVariant())
+      continue;
+    signatures.push_back(entry);
     entries.push_back(
         {entry.name, typesOf(entry.inputs), typesOf(entry.outputs)});
+  }
   for (const DispatchInfo &info : listDispatches(*program.module))
     addDispatch(info);
   for (auto func : program.module->getOps<func::FuncOp>())
     if (func->hasAttr(attr::dispatch))
       functions.push_back(func.getName().str());
-  notes = program.notes;
-  dispatchedPath = file("dispatched.mlir");
-  if (llvm::Error error = writeProgram(program, dispatchedPath))
-    return error;
   auto digest = hashFileHex(dispatchedPath);
   if (!digest)
     return digest.takeError();

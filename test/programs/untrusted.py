@@ -7,6 +7,7 @@ or have a word of theirs taken for a command.
 untrusted.py --attune=PATH [--filter=RE] [--folder=DIR]
 """
 
+import json
 import pathlib
 import random
 import sys
@@ -197,6 +198,56 @@ def damaged_programs(bench):
         compiles_or_fails(bench, bench.write(f"damaged{number}.mlir", bytes(text)))
 
 
+@test
+def constants_and_loops_without_end(bench):
+    """What would be computed while compiling: it ends, in a library or an error."""
+    body = """^bb0(%x: f32, %y: f32):
+      %s = arith.addf %x, %y : f32
+      linalg.yield %s : f32"""
+    compiles_or_fails(bench, bench.write("sum.mlir", f"""func.func @f() -> tensor<f32> {{
+  %a = arith.constant dense<1.0> : tensor<100000x100000xf32>
+  %e = arith.constant dense<0.0> : tensor<f32>
+  %0 = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>],
+      iterator_types = ["reduction", "reduction"]}} ins(%a : tensor<100000x100000xf32>) outs(%e : tensor<f32>) {{
+    {body}
+  }} -> tensor<f32>
+  return %0 : tensor<f32>
+}}
+"""))
+    compiles_or_fails(bench, bench.write("loop.mlir", """func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 4611686018427387904 : index
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> tensor<4xf32> {
+    %e = tensor.empty() : tensor<4xf32>
+    %s = linalg.add ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %s : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+"""))
+    compiles_or_fails(bench, bench.write("itself.mlir", """func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @g(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func private @g(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @f(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""))
+
+
+@test
+def long_programs(bench):
+    """Thousands of ops in a chain: no stack is deep enough for a walk that calls itself once an op."""
+    for name, line in {"scalars": "  %{0} = arith.addf %{1}, %{1} : f32",
+                       "tensors": "  %{0} = tensor.cast %{1} : tensor<4xf32> to tensor<4xf32>"}.items():
+        type = "f32" if name == "scalars" else "tensor<4xf32>"
+        lines = [f"func.func @f(%0: {type}) -> {type} {{"]
+        lines += [line.format(i, i - 1) for i in range(1, 10001)]
+        compiles_or_fails(bench, bench.write(f"{name}.mlir", "\n".join(lines + [f"  return %10000 : {type}", "}\n"])))
+
+
 # --- what is beside a program ------------------------------------------------------
 
 @test
@@ -206,6 +257,52 @@ def inputs_that_lie_about_their_size(bench):
         header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}), }}".encode().ljust(118) + b"\n"
         data = bench.write(f"x{number}.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + b"1234")
         bench.fails(rf"x{number}\.npy", "run", model, f"--input=@{data}")
+
+
+@test
+def files_of_inputs_are_beside_the_program(bench):
+    """A dumped dispatch names files with values for its inputs; none of them is elsewhere."""
+    honest = dispatched("elementwise_1")
+    (bench.folder / "secret.npy").write_bytes(b"secret")
+    inner = bench.folder / "inner"
+    inner.mkdir()
+    for number, name in enumerate(("../secret.npy", str(bench.folder / "secret.npy"), "a/../../secret.npy")):
+        model = inner / f"model{number}.mlir"
+        model.write_text(honest.replace("@main(%a: tensor<64xf32>",
+                                        f'@main(%a: tensor<64xf32> {{attune.input = "{quoted(name)}"}}'))
+        for command in (("compile", model, "-o", "model.so"), ("tune", model, "--budget=2", "-o", "out")):
+            bench.fails("is not beside the program", *command)
+
+
+@test
+def a_session_of_a_stranger_runs_and_writes_nothing_else(bench):
+    """session.json of a folder of results: --resume tunes with it, and that is all."""
+    model, out = bench.write("model.mlir", add("main")), bench.folder / "out"
+    out.mkdir()
+    victim = bench.write("victim", "mine\n")
+    commands = bench.write("commands.json", json.dumps(
+        {"version": 1, "name": "evil", "knobs": [{"name": "a", "values": [1, 2]}], "run": ["touch", "evil"]}))
+    flags = bench.write("flags.json", json.dumps({"version": 1, "commands": []}))
+
+    def resume(*arguments):
+        (out / "session.json").write_text(json.dumps(
+            {"version": 1, "folder": str(bench.folder), "arguments": list(map(str, arguments))}))
+        return "tune", "--resume", out
+
+    for arguments in ((model, "--search=exec:touch evil"), (model, "--search", "exec:touch evil"), (commands,),
+                      (model, f"--events={victim}"), (model, f"--save-flags={victim}"),
+                      (model, "--backend=iree", "--iree-flag=--iree-plugin=evil")):
+        bench.fails("may be a stranger's; to go on, give the command itself", *resume(*arguments))
+    bench.fails(".", *resume(model, "-o", bench.folder / "evil"))
+    bench.fails(".", *resume(f"--flags={flags}"))
+    bench.fails(".", *resume("--help"))
+    if victim.read_text() != "mine\n":
+        raise Failed("a file elsewhere was written")
+    nothing_evil(bench)
+    # And an honest one goes on.
+    done = bench.finish(bench.start(*resume(model, "--budget=2")))
+    if done.returncode or not (out / "spec.mlir").exists():
+        raise Failed(f"status {done.returncode}: {done.stderr[-300:]}")
 
 
 @test

@@ -7,6 +7,7 @@
 #include "Commands.h"
 
 #include "attune/Backend/CompileJob.h"
+#include "attune/Backend/PrepareJob.h"
 #include "attune/Measure/Protocol.h"
 
 namespace attune::cli {
@@ -18,6 +19,7 @@ void addWorker(CLI::App &app, Action &chosen) {
     chosen = []() -> llvm::Error {
       llvm::StringMap<JobHandler> handlers;
       handlers["compile"] = runCompileJob;
+      handlers["prepare"] = runPrepareJob;
       if (runWorkerLoop("attune worker", handlers) == 0)
         return llvm::Error::success();
       return llvm::make_error<SilentFailure>();

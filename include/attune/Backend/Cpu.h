@@ -21,12 +21,20 @@ struct CpuOptions {
   std::string model; ///< Path of the program.
   std::string entry; ///< One entry function; empty: every public one.
   Target target;
-  int threads = 1;            ///< Of the compiled program.
+  int threads = 1; ///< Of the compiled program.
+  /// The program gets a variant for each of these.
+  std::vector<EntrySizes> sizes;
   std::string schedules;      ///< Folder; empty: the installed one.
   std::string workFolder;     ///< For intermediate files; must exist.
   std::string cacheFolder;    ///< Of objects; empty: in the work folder.
   double compileSeconds = 60; ///< Limit for one candidate.
   uint64_t compileBytes = 4ull << 30;
+  /// Limits for reading the program and forming its dispatches.
+  double prepareSeconds = 600;
+  uint64_t prepareBytes = 12ull << 30;
+  /// The compile worker: a program that is started with `worker`; empty: the
+  /// `attune` beside this executable.
+  std::string worker;
 };
 
 /// The folder of schedules beside this executable, in the build or the install
@@ -59,7 +67,7 @@ public:
   dumpDispatch(const BackendDispatch &dispatch, llvm::StringRef path,
                llvm::ArrayRef<std::string> inputFiles = {}) override;
 
-  /// As imported, for making inputs.
+  /// As imported, for making inputs; without variants.
   const std::vector<EntrySignature> &signatures() const;
 
 private:
