@@ -22,10 +22,13 @@ namespace {
 
 /// Removes what nothing uses, from the end.
 void eraseDeadOps(Block &block) {
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  Operation *op = block.getTerminator()->getPrevNode();
+  while (op) {
+    Operation *before = op->getPrevNode();
+    if (isOpTriviallyDead(op))
+      op->erase();
+    op = before;
+  }
 }
 
 /// Destinations of the sizes that the dispatch's results have. The sizes follow
