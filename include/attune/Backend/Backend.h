@@ -52,7 +52,8 @@ struct CandidateSpace {
 /// What a library is made for.
 enum class Build {
   Reference, ///< Plain loops: what results are compared with.
-  Baseline,  ///< Untuned.
+  Baseline,  ///< Untuned, with the same dispatches as tuned.
+  Untuned,   ///< As without a spec: not compiled for certain sizes.
   Capture,   ///< Untuned, and hands out the inputs of its dispatches.
 };
 
