@@ -70,17 +70,30 @@ Expected<LoadedExpert *> Harness::Impl::load(const Expert &expert) {
   return slot.get();
 }
 
-Expected<ExpertSpace> Harness::Impl::space(PreparedCase &prepared,
-                                           const Expert &expert,
-                                           StringRef problem) {
+Expected<const ExpertSpace *> Harness::Impl::space(PreparedCase &prepared,
+                                                   const Expert &expert,
+                                                   StringRef problem) {
   auto loaded = load(expert);
   if (!loaded)
     return loaded.takeError();
-  const Schedule &schedule = *(*loaded)->schedule;
+  std::unique_ptr<ExpertSpace> &slot = spaces[{&prepared, *loaded}];
+  if (!slot) {
+    auto read = readSpace(prepared, **loaded, problem);
+    if (!read)
+      return read.takeError();
+    slot = std::make_unique<ExpertSpace>(std::move(*read));
+  }
+  return slot.get();
+}
+
+Expected<ExpertSpace> Harness::Impl::readSpace(PreparedCase &prepared,
+                                               const LoadedExpert &loaded,
+                                               StringRef problem) {
+  const Schedule &schedule = *loaded.schedule;
   auto misfit = [&](Error error) {
     return makeError("expert '{0}' does not fit problem '{1}': of its dispatch "
                      "{2} ({3} {4}), {5}",
-                     expert.getName(), problem, prepared.dispatch.name,
+                     schedule.name(), problem, prepared.dispatch.name,
                      prepared.dispatch.rootOp, prepared.dispatch.shapes,
                      toString(std::move(error)));
   };

@@ -100,7 +100,7 @@ Expected<HarnessDumps> Harness::dump(const ProblemCase &problemCase,
   if (!space)
     return space.takeError();
   std::string rejected;
-  auto configuration = impl->complete(*space, expert, rejected);
+  auto configuration = impl->complete(**space, expert, rejected);
   if (!configuration)
     return configuration.takeError();
   if (!rejected.empty())

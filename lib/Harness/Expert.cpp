@@ -29,12 +29,14 @@ namespace attune {
 
 Expert Expert::then(Transformation next) const {
   Expert result = *this;
+  result.printed.reset();
   result.steps.push_back(std::move(next));
   return result;
 }
 
 Expert Expert::then(const Expert &next) const {
   Expert result = *this;
+  result.printed.reset();
   llvm::append_range(result.steps, next.steps);
   llvm::append_range(result.requirements, next.requirements);
   return result;
@@ -42,12 +44,14 @@ Expert Expert::then(const Expert &next) const {
 
 Expert Expert::require(std::string expression, std::string why) const {
   Expert result = *this;
+  result.printed.reset();
   result.requirements.push_back({std::move(expression), std::move(why)});
   return result;
 }
 
 Expert Expert::fits(std::vector<std::string> classes) const {
   Expert result = *this;
+  result.printed.reset();
   result.classes = std::move(classes);
   return result;
 }
@@ -200,6 +204,16 @@ static llvm::Expected<std::string> goOn(StringRef name, StringRef base,
 //===----------------------------------------------------------------------===//
 
 llvm::Expected<std::string> Expert::str() const {
+  if (!printed) {
+    auto text = print();
+    if (!text)
+      return text.takeError();
+    printed = std::make_shared<const std::string>(std::move(*text));
+  }
+  return *printed;
+}
+
+llvm::Expected<std::string> Expert::print() const {
   if (!base.empty() && !classes.empty())
     return makeError("expert '{0}' was read from a schedule, which says itself "
                      "what it fits",

@@ -31,7 +31,9 @@ static constexpr StringLiteral boundNames[] = {"vector_bytes",
                                                "columns",
                                                "reduction",
                                                "work",
-                                               "element_bytes"};
+                                               "element_bytes",
+                                               "m_weight",
+                                               "n_weight"};
 
 //===----------------------------------------------------------------------===//
 // Knobs and what must hold

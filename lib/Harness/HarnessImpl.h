@@ -84,8 +84,12 @@ struct Harness::Impl {
 
   //===-- Configure.cpp ---------------------------------------------------===//
   llvm::Expected<LoadedExpert *> load(const Expert &expert);
-  llvm::Expected<ExpertSpace>
+  /// Kept between calls: a search asks for the same again and again.
+  llvm::Expected<const ExpertSpace *>
   space(PreparedCase &prepared, const Expert &expert, llvm::StringRef problem);
+  llvm::Expected<ExpertSpace> readSpace(PreparedCase &prepared,
+                                        const LoadedExpert &loaded,
+                                        llvm::StringRef problem);
   /// The configuration with these values; `rejected` says why it is none.
   llvm::Expected<Configuration> complete(const ExpertSpace &space,
                                          const ExpertValues &expert,
@@ -133,6 +137,9 @@ struct Harness::Impl {
   std::map<std::string, std::unique_ptr<CaseValues>> caseValues;
   std::map<std::string, std::unique_ptr<LoadedExpert>> experts;
   std::map<const PreparedCase *, std::string> untuned;
+  std::map<std::pair<const PreparedCase *, const LoadedExpert *>,
+           std::unique_ptr<ExpertSpace>>
+      spaces;
   int64_t next = 0; ///< For names of files.
 };
 

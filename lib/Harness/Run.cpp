@@ -105,13 +105,13 @@ Harness::Impl::run(const ProblemCase &problemCase, const ExpertValues *expert,
     auto space = this->space(**prepared, expert->expert, result->problem);
     if (!space)
       return space.takeError();
-    if (space->space.count() == 0)
+    if ((*space)->space.count() == 0)
       return makeError("expert '{0}' has no configuration for problem '{1}': "
                        "{2}",
                        result->expert, result->problem,
-                       space->space.explainEmptiness());
+                       (*space)->space.explainEmptiness());
     std::string rejected;
-    auto configuration = complete(*space, *expert, rejected);
+    auto configuration = complete(**space, *expert, rejected);
     if (!configuration)
       return configuration.takeError();
     result->configuration = std::move(*configuration);
@@ -168,7 +168,10 @@ Expected<ExpertSpace> Harness::space(const ProblemCase &problemCase,
   auto prepared = impl->prepare(problemCase);
   if (!prepared)
     return prepared.takeError();
-  return impl->space(**prepared, expert, problemCase.problem.name);
+  auto space = impl->space(**prepared, expert, problemCase.problem.name);
+  if (!space)
+    return space.takeError();
+  return **space;
 }
 
 Expected<std::vector<HarnessResult>>

@@ -104,7 +104,7 @@ Harness::tune(const ProblemCase &problemCase, const Expert &expert,
   auto baseline = impl->untunedLibrary(**prepared);
   if (!baseline)
     return baseline.takeError();
-  Book book{database, 0, keyOf(**prepared), space->version};
+  Book book{database, 0, keyOf(**prepared), (*space)->version};
   HarnessTuning tuning;
   if (database) {
     SessionStart start;
@@ -120,7 +120,7 @@ Harness::tune(const ProblemCase &problemCase, const Expert &expert,
     if (!known)
       return known.takeError();
     for (const Trial &trial : *known)
-      if (space->space.contains(trial.configuration)) {
+      if ((*space)->space.contains(trial.configuration)) {
         searcher.tell(trial);
         ++tuning.reused;
       }

@@ -23,6 +23,7 @@
 #include "attune/Schedule/Configuration.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -203,11 +204,15 @@ public:
                                       llvm::StringRef text);
 
 private:
+  llvm::Expected<std::string> print() const;
+
   std::string name;
   std::string base; ///< What was read; empty: all is in `steps`.
   std::vector<std::string> classes;
   std::vector<Transformation> steps;
   std::vector<std::pair<std::string, std::string>> requirements;
+  /// What str() gave: parsing and printing take milliseconds.
+  mutable std::shared_ptr<const std::string> printed;
 };
 
 /// An expert with values for some of its knobs; the others get their defaults,
