@@ -9,8 +9,11 @@ Twice the same search: a MeasurementInterface whose `run` calls the harness, and
 import argparse
 import json
 import logging
+import os
 import tempfile
+import warnings
 
+warnings.filterwarnings("ignore", module="opentuner")  # It was written for an older SQLAlchemy.
 import opentuner
 from opentuner import MeasurementInterface, Result
 from opentuner.api import TuningRunManager
@@ -33,6 +36,8 @@ class Matmul:
 
     def evaluate(self, configuration):
         key = json.dumps(configuration, sort_keys=True)
+        if key not in self.known and self.is_done:
+            return None  # OpenTuner ends between its steps only.
         if key not in self.known:
             self.known[key] = attune.harness(self.case, self.expert(**configuration), threads=self.options.threads,
                                              n_iters=self.options.iterations, timeout=5)
@@ -63,7 +68,7 @@ class MatmulInterface(MeasurementInterface):
 
 
 def as_opentuner(result):
-    return Result(time=result.seconds) if result.ok else Result(state="ERROR", time=float("inf"))
+    return Result(time=result.seconds) if result and result.ok else Result(state="ERROR", time=float("inf"))
 
 
 def search(matmul, arguments):
@@ -97,9 +102,11 @@ def main():
     matmul = Matmul(options)
     logging.disable(logging.INFO)
     with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)  # It leaves an opentuner.log where it runs.
         arguments = argparse.ArgumentParser(parents=opentuner.argparsers()).parse_args(
             [f"--database=sqlite:///{folder}/opentuner.db", "--no-dups"])
         (search_by_ask_and_tell if options.ask_tell else search)(matmul, arguments)
+        os.chdir("/")
     best = matmul.best()
     if options.json:
         print(json.dumps({"gflops": best.gflops, "configuration": best.configuration, "evaluations": len(matmul.known)}))

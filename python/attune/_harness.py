@@ -164,6 +164,8 @@ def harness(problem: Problem | Case, expert: Expert | ExpertValues | None = None
     case = _case_of(problem, sizes, dynamic_at_compile_time)
     engine = _harness(threads, isolated, seed, os.fspath(reproducers))
     references = None
+    if inputs is not None:
+        case.check_inputs(list(inputs))
     if check is True and _reference_of(case):
         inputs = list(inputs) if inputs is not None else case.make_inputs(seed)
         references = _references(case, list(inputs))

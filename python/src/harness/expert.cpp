@@ -178,6 +178,12 @@ void addExpert(nb::module_ &module) {
   nb::class_<ExpertValues>(module, "ExpertValues",
                            "An expert with values for some of its knobs; the "
                            "others get their defaults.")
+      .def(
+          "__init__",
+          [](ExpertValues *place, const Expert &expert) {
+            new (place) ExpertValues(expert);
+          },
+          "expert"_a)
       .def_prop_ro("expert",
                    [](const ExpertValues &values) { return values.expert; })
       .def_prop_ro("values",

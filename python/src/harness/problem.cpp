@@ -79,6 +79,18 @@ nb::list makeInputs(const ProblemCase &given, uint64_t seed) {
   return arrays;
 }
 
+void checkInputs(const ProblemCase &given, nb::sequence arrays) {
+  std::vector<TensorType> types =
+      take(typesOf(given.problem, given.sizes)).inputs;
+  if (nb::len(arrays) != types.size())
+    throw nb::type_error((given.problem.name + " takes " +
+                          std::to_string(types.size()) + " arrays, not " +
+                          std::to_string(nb::len(arrays)))
+                             .c_str());
+  for (size_t i = 0; i < types.size(); ++i)
+    toTensor(arrays[i], types[i], "input " + std::to_string(i));
+}
+
 void addCase(nb::module_ &module) {
   nb::class_<ProblemCase>(module, "Case",
                           "A problem with its sizes, of which some (`dynamic`) "
@@ -135,6 +147,8 @@ void addCase(nb::module_ &module) {
           "The MLIR text: one function `main`.")
       .def("make_inputs", makeInputs, "seed"_a = 0,
            "A numpy array for each input; the same for the same seed.")
+      .def("check_inputs", checkInputs, "arrays"_a,
+           "An error says which array is not what the case takes, and why.")
       .def("__repr__", [](const ProblemCase &given) {
         return "<Case " + describe(given) + ">";
       });

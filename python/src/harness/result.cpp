@@ -45,9 +45,13 @@ HarnessResult makeResult(const ProblemCase &given, const std::string &name,
   return result;
 }
 
+std::string nameOf(const HarnessResult &result) {
+  return result.expert.empty() ? "untuned" : result.expert;
+}
+
 std::string describe(const HarnessResult &result) {
   std::string text = result.problem + " " + toString(result.sizes) + ", " +
-                     result.expert + ": ";
+                     nameOf(result) + ": ";
   if (!result.ok())
     return text + toString(result.outcome).str() + ", " + result.reason;
   return text + llvm::formatv("{0:e2} s, {1:f1} GFLOP/s, {2:f1} GB/s",
@@ -68,7 +72,7 @@ void addResult(nb::module_ &module) {
                   "Of what was measured elsewhere (a library), for tables.")
       .def_ro("problem", &R::problem)
       .def_ro("label", &R::label)
-      .def_ro("expert", &R::expert)
+      .def_prop_ro("expert", nameOf, "Its name; 'untuned' where none was.")
       .def_prop_ro("type", [](const R &r) { return toString(r.type).str(); })
       .def_prop_ro("sizes", [](const R &r) { return toDict(r.sizes); })
       .def_ro("dynamic", &R::dynamic,

@@ -46,11 +46,16 @@ nb::object toArray(const Tensor &tensor) {
   return flat.attr("reshape")(nb::cast(tensor.shape)).attr("copy")();
 }
 
+/// As str() gives it.
+static std::string textOf(nb::object object) {
+  return nb::str(nb::handle(object)).c_str();
+}
+
 Tensor toTensor(nb::handle array, const TensorType &type,
                 const std::string &what) {
   nb::object numpy = nb::module_::import_("numpy");
   nb::object given = numpy.attr("asarray")(array);
-  std::string dtype = nb::str(given.attr("dtype")).c_str();
+  std::string dtype = textOf(given.attr("dtype"));
   auto shape = nb::cast<std::vector<int64_t>>(given.attr("shape"));
   if (dtype != dtypeOf(type.type))
     throw nb::type_error((what + " is " + toString(type) + ", that is " +
@@ -59,7 +64,7 @@ Tensor toTensor(nb::handle array, const TensorType &type,
   if (shape != type.shape)
     throw nb::value_error((what + " is " + toString(type) +
                            "; the array has the shape " +
-                           nb::str(given.attr("shape")).c_str())
+                           textOf(given.attr("shape")))
                               .c_str());
   auto bytes = nb::cast<nb::bytes>(given.attr("tobytes")());
   Tensor tensor;
