@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *===----------------------------------------------------------------------===*/
 
-/* Preloaded: a processor whose counters advance by a fixed step with each read, for
- * machines that have none (virtual ones, mostly). With FAKE_COUNTERS=none it has none
- * for certain. */
+/* Preloaded: a processor whose counters advance by a fixed step with each read,
+ * for machines that have none (virtual ones, mostly). With FAKE_COUNTERS=none
+ * it has none for certain. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -52,6 +52,20 @@ long syscall(long number, ...) {
   return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/* Counters are switched on together; these always run. */
+int ioctl(int file, unsigned long request, ...) {
+  static int (*next)(int, unsigned long, ...);
+  va_list arguments;
+  va_start(arguments, request);
+  void *argument = va_arg(arguments, void *);
+  va_end(arguments);
+  if (file >= 0 && file == leader)
+    return 0;
+  if (!next)
+    next = (int (*)(int, unsigned long, ...))dlsym(RTLD_NEXT, "ioctl");
+  return next(file, request, argument);
+}
+
 ssize_t read(int file, void *buffer, size_t size) {
   static ssize_t (*next)(int, void *, size_t);
   if (file >= 0 && file == leader) {
@@ -63,6 +77,6 @@ ssize_t read(int file, void *buffer, size_t size) {
     return (ssize_t)((opened + 1) * sizeof *values);
   }
   if (!next)
-    next = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
+    next = (ssize_t (*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
   return next(file, buffer, size);
 }
