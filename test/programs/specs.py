@@ -177,9 +177,9 @@ def check_matchers(tool):
     result = json.loads(tool.run("compile", model, "--spec=matchers.mlir", "--threads=1", "--json", "-o", "m.so"))
     applied = [e["fingerprint"] for e in result["entries"] if e["dispatches"]]
     expect(len(applied) == 1 and "@" not in applied[0], f"{applied} applied")
-    (tool.folder / "harm.mlir").write_text(text.replace("transform.attune.match.contraction %op {m",
-                                                        'transform.annotate %op "a" : !transform.any_op\n'
-                                                        "transform.attune.match.contraction %op {m"))
+    match = "transform.attune.match.contraction %op {m"
+    harm = text.replace("LOWER", "1").replace(match, f'transform.annotate %op "a" : !transform.any_op\n{match}')
+    (tool.folder / "harm.mlir").write_text(harm)
     expect("no match op" in tool.run("spec", "explain", "harm.mlir", fails=True), "a matcher may change a program")
 
 
