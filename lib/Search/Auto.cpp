@@ -35,7 +35,7 @@ public:
 
 private:
   /// Before so many are told, too little is known to go anywhere.
-  static constexpr size_t randomStart = 10;
+  static constexpr size_t randomStart = 7;
   /// One in so many stays random, so that no wrong belief lasts for ever.
   static constexpr size_t randomShare = 40;
   /// Where the process is looked at: so many drawn from everywhere for a new
