@@ -41,21 +41,6 @@ llvm::Error emitWeights(const WeightStore &weights,
   return emitObject(module, options, path);
 }
 
-/// What lies beside an object of a dispatch.
-llvm::Expected<LoweredDispatch> readLowered(llvm::StringRef name,
-                                            llvm::StringRef objectPath) {
-  LoweredDispatch lowered{name.str(), "", ""};
-  auto how = readFile((objectPath + ".how").str());
-  if (!how)
-    return how.takeError();
-  auto code = hashFileHex(objectPath);
-  if (!code)
-    return code.takeError();
-  lowered.how = std::move(*how);
-  lowered.code = std::move(*code);
-  return lowered;
-}
-
 llvm::Expected<std::string> compileHost(Program &program,
                                         llvm::ArrayRef<LoweredDispatch> lowered,
                                         const CodegenOptions &options,
@@ -68,7 +53,11 @@ llvm::Expected<std::string> compileHost(Program &program,
   if (llvm::Error error = decompose(module))
     return std::move(error);
   std::vector<std::string> dispatches;
-  auto layouts = bufferizeEntries(program, options.capture, dispatches);
+  std::map<std::string, Prepack> prepacks;
+  for (const LoweredDispatch &dispatch : lowered)
+    prepacks[dispatch.name] = dispatch.prepack;
+  auto layouts =
+      bufferizeEntries(program, options.capture, prepacks, dispatches);
   if (!layouts)
     return layouts.takeError();
   if (llvm::Error error =
@@ -90,7 +79,7 @@ llvm::Expected<std::string> compileHost(Program &program,
   for (llvm::GlobalVariable &global : (*code)->globals())
     if (!global.isConstant() && global.hasInitializer())
       global.setSection("attune_state");
-  hideAllBut(**code, "attune_module_info");
+  hideAllBut(**code, {"attune_module_info"});
   std::string path = scratch.file("host.o");
   if (llvm::Error error = emitObject(**code, options, path))
     return std::move(error);
@@ -110,9 +99,9 @@ static void dumpWhereAsked(CodegenOptions &options) {
                                                     Operation *op) {
     std::string name = "host";
     if (auto module = dyn_cast<ModuleOp>(op))
-      for (auto func : module.getOps<func::FuncOp>())
+      for (auto func : module.getOps<FunctionOpInterface>())
         if (func->hasAttr(attr::dispatch) && !func.isExternal())
-          name = func.getName().str();
+          name = SymbolTable::getSymbolName(func).str();
     std::error_code failed; // a folder that is missing gets nothing
     llvm::raw_fd_ostream out(path + "/" + name + "." + stage.str() + ".mlir",
                              failed);
@@ -132,6 +121,7 @@ static CodegenOptions begin(const CodegenOptions &given) {
 llvm::Error compileDispatches(Program &program, const CodegenOptions &given,
                               int64_t part, int64_t parts) {
   CodegenOptions options = begin(given);
+  codegen::dropUnknownConstants(*program.module);
   int64_t number = 0;
   for (auto func : program.module->getOps<func::FuncOp>()) {
     if (!func->hasAttr(attr::dispatch) || number++ % parts != part)
@@ -154,6 +144,7 @@ llvm::Error compileProgram(Program &program, const CodegenOptions &given,
   if (!scratch)
     return scratch.takeError();
 
+  dropUnknownConstants(*program.module);
   std::vector<std::string> objects;
   std::vector<LoweredDispatch> lowered;
   for (auto func : program.module->getOps<func::FuncOp>()) {

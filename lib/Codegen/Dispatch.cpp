@@ -12,6 +12,7 @@
 #include "attune/Schedule/ConfigAttr.h"
 #include "attune/Support/Error.h"
 #include "attune/Support/Files.h"
+#include "attune/Support/Json.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
@@ -24,7 +25,7 @@ namespace attune::codegen {
 namespace {
 
 /// Changes whenever the same input would give other code.
-constexpr llvm::StringLiteral codegenVersion = "1";
+constexpr llvm::StringLiteral codegenVersion = "2";
 
 /// A way to compile a dispatch: a schedule with its configuration, or loops.
 struct Choice {
@@ -77,9 +78,10 @@ llvm::Expected<std::vector<Choice>> choicesFor(func::FuncOp func,
   return choices;
 }
 
+/// What is written beside the object gets `prepack`.
 llvm::Error compileChoice(ModuleOp module, const Choice &choice,
                           const CodegenOptions &options,
-                          llvm::StringRef objectPath) {
+                          llvm::StringRef objectPath, Prepack &prepack) {
   func::FuncOp func = onlyFunction(module);
   std::string name = func.getName().str();
   auto dump = [&](llvm::StringRef stage) {
@@ -100,6 +102,9 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
     if (failed(verify(module)))
       return diagnostics.error("the schedule left invalid code");
   }
+  // Captured are the inputs of the program's dispatches as they are.
+  if (choice.schedule && !options.capture)
+    prepack = splitPrepack(func);
   dump("schedule");
   if (options.reference)
     widenReductions(module, Widen::Everything);
@@ -107,8 +112,9 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
     allowContraction(module);
   if (llvm::Error error = decompose(module))
     return error;
-  if (llvm::Error error = bufferizeDispatch(func))
-    return error;
+  for (auto each : llvm::to_vector(module.getOps<func::FuncOp>()))
+    if (llvm::Error error = bufferizeDispatch(each))
+      return error;
   dump("bufferize");
   if (choice.schedule)
     if (llvm::Error error =
@@ -121,11 +127,14 @@ llvm::Error compileChoice(ModuleOp module, const Choice &choice,
   if (!code)
     return code.takeError();
   // Destinations do not overlap inputs, and inputs are only read.
-  llvm::Function *entry = (*code)->getFunction(name);
-  for (llvm::Argument &argument : entry->args())
-    if (argument.getType()->isPointerTy())
-      argument.addAttr(llvm::Attribute::NoAlias);
-  hideAllBut(**code, name);
+  std::vector<std::string> symbols = {name};
+  if (!prepack.empty())
+    symbols.push_back(prepackName(name));
+  for (const std::string &symbol : symbols)
+    for (llvm::Argument &argument : (*code)->getFunction(symbol)->args())
+      if (argument.getType()->isPointerTy())
+        argument.addAttr(llvm::Attribute::NoAlias);
+  hideAllBut(**code, symbols);
   return emitObject(**code, options, objectPath);
 }
 
@@ -133,7 +142,7 @@ std::string cacheKey(func::FuncOp func, const CodegenOptions &options) {
   std::string text;
   llvm::raw_string_ostream out(text);
   out << codegenVersion << '\n'
-      << options.threads << options.reference
+      << options.threads << options.reference << options.capture
       << llvm::is_contained(options.asLoops, func.getName())
       << llvm::json::Value(toJSON(options.target));
   if (options.library)
@@ -144,6 +153,29 @@ std::string cacheKey(func::FuncOp func, const CodegenOptions &options) {
 }
 
 } // namespace
+
+llvm::Expected<LoweredDispatch> readLowered(llvm::StringRef name,
+                                            llvm::StringRef objectPath) {
+  std::string path = (objectPath + ".json").str();
+  auto text = readFile(path);
+  if (!text)
+    return text.takeError();
+  auto value = parseJson(*text);
+  if (!value)
+    return value.takeError();
+  LoweredDispatch lowered;
+  lowered.name = name.str();
+  llvm::json::Path::Root root(path);
+  llvm::json::ObjectMapper map(*value, root);
+  if (!map || !map.map("how", lowered.how) ||
+      !map.map("prepack", lowered.prepack))
+    return root.getError();
+  auto code = hashFileHex(objectPath);
+  if (!code)
+    return code.takeError();
+  lowered.code = std::move(*code);
+  return lowered;
+}
 
 llvm::Expected<std::string> compileDispatch(func::FuncOp func,
                                             const CodegenOptions &options,
@@ -173,10 +205,12 @@ llvm::Expected<std::string> compileDispatch(func::FuncOp func,
   std::string temporary =
       (path + "." + Twine(llvm::sys::Process::getProcessId()) + ".tmp").str();
   std::string how;
+  Prepack prepack;
   for (size_t i = 0; i < choices->size(); ++i) {
     OwningOpRef<ModuleOp> module = prepared->clone();
+    prepack = Prepack();
     llvm::Error error =
-        compileChoice(*module, (*choices)[i], options, temporary);
+        compileChoice(*module, (*choices)[i], options, temporary, prepack);
     if (!error) {
       how = (*choices)[i].schedule ? toString((*choices)[i].configuration)
                                    : "loops";
@@ -191,7 +225,10 @@ llvm::Expected<std::string> compileDispatch(func::FuncOp func,
     // The next schedule that fits is tried; loops come last.
     llvm::consumeError(std::move(error));
   }
-  if (llvm::Error error = writeFile((path + ".how").str(), how))
+  std::string beside;
+  llvm::raw_string_ostream(beside) << llvm::json::Value(
+      llvm::json::Object{{"how", how}, {"prepack", toJSON(prepack)}});
+  if (llvm::Error error = writeFile((path + ".json").str(), beside))
     return std::move(error);
   if (std::error_code code = llvm::sys::fs::rename(temporary, path))
     return makeError("{0}: {1}", path, code.message());

@@ -34,11 +34,11 @@ translate(ModuleOp module, llvm::LLVMContext &context) {
   return result;
 }
 
-void hideAllBut(llvm::Module &module, llvm::StringRef symbol) {
+void hideAllBut(llvm::Module &module, llvm::ArrayRef<std::string> symbols) {
   for (llvm::GlobalValue &value : module.global_values()) {
     if (value.isDeclaration() || value.hasLocalLinkage())
       continue;
-    if (value.getName() == symbol)
+    if (llvm::is_contained(symbols, value.getName()))
       value.setVisibility(llvm::GlobalValue::HiddenVisibility);
     else
       value.setLinkage(llvm::GlobalValue::InternalLinkage);

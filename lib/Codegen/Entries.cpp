@@ -12,6 +12,7 @@
 #include "attune/Runtime/program.h"
 #include "attune/Support/Error.h"
 
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -46,13 +47,19 @@ public:
       : func(func), signature(signature), weights(weights),
         builder(func.getContext()), loc(func.getLoc()) {}
 
-  llvm::Error run() {
+  /// `packer` is what the function is called that packs for this entry.
+  llvm::Error run(const std::map<std::string, Prepack> &prepacks,
+                  llvm::StringRef packer, PrepackLayout &layout) {
     if (!func.getBody().hasOneBlock())
       return makeError("'{0}' branches between blocks (cf.br); structured "
                        "control flow (scf) is needed",
                        signature.name);
     builder.setInsertionPointToStart(&func.front());
     addBoundary();
+    layout = addPrepackedInputs(
+        func, argument(2), packer, prepacks,
+        [&](WeightOp op) { return weights[op.getIndex()].offset; });
+    builder.setInsertionPointToStart(&func.front());
     bindWeights();
     bindInputs();
     bindResults();
@@ -64,8 +71,7 @@ private:
   void addBoundary() {
     Block &body = func.front();
     oldCount = body.getNumArguments();
-    SmallVector<Type> types = {bytesType(func.getContext()),
-                               bytesType(func.getContext())};
+    SmallVector<Type> types(fixedCount, bytesType(func.getContext()));
     for (Type type : func.getArgumentTypes())
       types.push_back(boundaryType(type));
     for (auto [index, output] : llvm::enumerate(signature.outputs))
@@ -84,7 +90,7 @@ private:
     return func.front().getArgument(oldCount + index);
   }
   Value weightBytes() { return argument(0); }
-  Value input(unsigned index) { return argument(2 + index); }
+  Value input(unsigned index) { return argument(fixedCount + index); }
 
   void bindWeights() {
     llvm::MapVector<int64_t, Value> views;
@@ -125,7 +131,7 @@ private:
       return updateCopies();
     auto returnOp = cast<func::ReturnOp>(func.front().getTerminator());
     builder.setInsertionPoint(returnOp);
-    unsigned next = 2 + oldCount;
+    unsigned next = fixedCount + oldCount;
     for (auto [index, result] : llvm::enumerate(returnOp.getOperands())) {
       auto tensor = dyn_cast<RankedTensorType>(result.getType());
       if (!tensor)
@@ -142,7 +148,7 @@ private:
   /// An argument that the program writes is a result to its caller: the callee
   /// works on the result's buffer, which starts as a copy.
   void updateCopies() {
-    unsigned next = 2 + oldCount;
+    unsigned next = fixedCount + oldCount;
     for (const ValueSignature &output : signature.outputs) {
       Value from = input(output.updates), to = argument(next++);
       from.replaceAllUsesWith(to);
@@ -218,6 +224,9 @@ private:
                   builder.getUnitAttr());
   }
 
+  /// Weights, arena, prepacked.
+  static constexpr unsigned fixedCount = 3;
+
   func::FuncOp func;
   const EntrySignature &signature;
   const WeightStore &weights;
@@ -239,10 +248,15 @@ void declare(ModuleOp module, StringRef name, TypeRange inputs,
 }
 
 /// Bodies of dispatches are compiled on their own; what stays is a declaration
-/// on buffers.
-void declareDispatch(func::FuncOp func) {
-  SmallVector<Type> types;
-  for (Type type : func.getArgumentTypes()) {
+/// on buffers, with further inputs for what is prepacked.
+void declareDispatch(func::FuncOp func, const Prepack &prepack) {
+  SmallVector<Type> types, all(func.getArgumentTypes());
+  auto *destinations = all.end() - func.getNumResults();
+  SmallVector<Type> packed;
+  for (const std::string &text : prepack.types)
+    packed.push_back(parseType(text, func.getContext()));
+  all.insert(destinations, packed.begin(), packed.end());
+  for (Type type : all) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     types.push_back(tensor ? Type(bufferType(tensor)) : type);
   }
@@ -299,6 +313,7 @@ void declareCaptures(ModuleOp module) {
 
 llvm::Expected<std::vector<EntryLayout>>
 bufferizeEntries(Program &program, bool capture,
+                 const std::map<std::string, Prepack> &prepacks,
                  std::vector<std::string> &dispatches) {
   ModuleOp module = *program.module;
   MLIRContext *context = module.getContext();
@@ -306,8 +321,11 @@ bufferizeEntries(Program &program, bool capture,
   if (capture)
     declareCaptures(module);
   for (auto func : module.getOps<func::FuncOp>())
-    if (func->hasAttr(attr::dispatch))
-      declareDispatch(func);
+    if (func->hasAttr(attr::dispatch)) {
+      auto found = prepacks.find(func.getName().str());
+      declareDispatch(func,
+                      found == prepacks.end() ? Prepack() : found->second);
+    }
   Type i32 = IntegerType::get(context, 32), i64 = IntegerType::get(context, 64);
   declare(module, "attune_rt_begin", i32, {});
   declare(module, "attune_rt_end", i32, {});
@@ -324,7 +342,9 @@ bufferizeEntries(Program &program, bool capture,
       return std::move(error);
     EntryLayout layout;
     layout.symbol = "attune_entry_" + std::to_string(layouts.size());
-    if (llvm::Error error = EntryRewriter(func, entry, program.weights).run())
+    std::string packer = "attune_prepack_" + std::to_string(layouts.size());
+    if (llvm::Error error = EntryRewriter(func, entry, program.weights)
+                                .run(prepacks, packer, layout.prepack))
       return std::move(error);
     func.setName(layout.symbol);
     func.setPublic();

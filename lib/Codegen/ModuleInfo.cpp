@@ -52,6 +52,13 @@ public:
                                     i32(type.shape.size()), array(sizes)});
   }
 
+  Constant *numbers(ArrayRef<int32_t> values) {
+    SmallVector<Constant *> elements;
+    for (int32_t value : values)
+      elements.push_back(i32(value));
+    return array(elements);
+  }
+
   Constant *types(ArrayRef<ValueSignature> values) {
     SmallVector<Constant *> elements;
     for (const ValueSignature &value : values)
@@ -59,13 +66,30 @@ public:
     return array(elements);
   }
 
-  /// void attune.entry.NAME(ptr *descriptors): unpacks them into the arguments
-  /// of the C wrapper that MLIR made.
-  Function *packedEntry(const EntryLayout &entry) {
-    Function *callee = module.getFunction("_mlir_ciface_" + entry.symbol);
+  /// The least and the greatest size of each dimension of a variant's inputs;
+  /// `general` is the entry that it is of.
+  Constant *bounds(const EntrySignature &variant,
+                   const EntrySignature &general) {
+    SmallVector<Constant *> elements;
+    const SizeRange *next = variant.sizes.data();
+    for (const ValueSignature &input : general.inputs)
+      for (int64_t size : input.type.shape) {
+        SizeRange range = size < 0 ? *next++ : SizeRange{size, size};
+        elements.push_back(i64(range.lower));
+        elements.push_back(i64(range.upper));
+      }
+    return array(elements);
+  }
+
+  /// void attune.call.SYMBOL(ptr *descriptors): unpacks them into the arguments
+  /// of the C wrapper that MLIR made. Null without a symbol.
+  Constant *unpackingCall(StringRef symbol) {
+    if (symbol.empty())
+      return ConstantPointerNull::get(builder.getPtrTy());
+    Function *callee = module.getFunction(("_mlir_ciface_" + symbol).str());
     auto *function = Function::Create(
         FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false),
-        GlobalValue::PrivateLinkage, "attune.call." + entry.symbol, module);
+        GlobalValue::PrivateLinkage, "attune.call." + symbol, module);
     builder.SetInsertPoint(BasicBlock::Create(context, "entry", function));
     SmallVector<Value *> arguments;
     for (unsigned i = 0; i < callee->arg_size(); ++i)
@@ -98,14 +122,19 @@ std::string signature(const Program &program, ArrayRef<std::string> dispatches,
                                 {"how", dispatch.how},
                                 {"code", dispatch.code}});
   json::Array entries;
+  std::vector<EntrySizes> variants;
   for (const EntrySignature &entry : program.entries)
-    entries.push_back(json::Object{{"name", entry.name},
-                                   {"inputs", typeTexts(entry.inputs)},
-                                   {"outputs", typeTexts(entry.outputs)}});
+    if (entry.isVariant())
+      variants.push_back({entry.variantOf, entry.sizes});
+    else
+      entries.push_back(json::Object{{"name", entry.name},
+                                     {"inputs", typeTexts(entry.inputs)},
+                                     {"outputs", typeTexts(entry.outputs)}});
   std::string text;
   raw_string_ostream(text) << json::Value(
       json::Object{{"version", 1},
                    {"entries", std::move(entries)},
+                   {"variants", toJSON(variants)},
                    {"dispatches", json::Array(dispatches)},
                    {"lowered", std::move(made)},
                    {"threads", threads}});
@@ -120,14 +149,22 @@ void addModuleInfo(llvm::Module &module, const Program &program,
                    ArrayRef<LoweredDispatch> lowered, int threads) {
   TableBuilder table(module);
   SmallVector<Constant *> entries;
-  for (auto [entry, layout] : zip_equal(program.entries, layouts))
-    entries.push_back(ConstantStruct::getAnon(
-        {table.text(entry.name), table.packedEntry(layout),
-         table.i64(layout.arenaBytes), table.i32(entry.inputs.size()),
-         table.i32(entry.outputs.size()), table.types(entry.inputs),
-         table.types(entry.outputs)}));
-
   auto *pointer = PointerType::get(module.getContext(), 0);
+  for (auto [entry, layout] : zip_equal(program.entries, layouts)) {
+    const EntrySignature *general =
+        entry.isVariant() ? program.findEntry(entry.variantOf) : nullptr;
+    entries.push_back(ConstantStruct::getAnon(
+        {table.text(general ? general->name : entry.name),
+         table.unpackingCall(layout.symbol),
+         table.unpackingCall(layout.prepack.symbol),
+         table.i64(layout.arenaBytes), table.i64(layout.prepack.bytes),
+         table.numbers(layout.prepack.inputs),
+         table.i32(layout.prepack.inputs.size()),
+         table.i32(entry.inputs.size()), table.i32(entry.outputs.size()),
+         table.types(entry.inputs), table.types(entry.outputs),
+         general ? table.bounds(entry, *general)
+                 : ConstantPointerNull::get(pointer)}));
+  }
   int64_t weightBytes = program.weights.blobBytes();
   Constant *weights = ConstantPointerNull::get(pointer);
   if (weightBytes) {

@@ -9,6 +9,7 @@
 #ifndef ATTUNE_LIB_CODEGEN_STAGES_H
 #define ATTUNE_LIB_CODEGEN_STAGES_H
 
+#include "Prepack.h"
 #include "attune/Codegen/Compile.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -55,13 +56,15 @@ llvm::Error bufferizeDispatch(mlir::func::FuncOp func);
 struct EntryLayout {
   std::string symbol; ///< of the lowered function
   int64_t arenaBytes = 0;
+  PrepackLayout prepack;
 };
 
-/// Entries become functions on buffers `(weights, arena, inputs..., static
-/// outputs...)`. `dispatches` gets the callees' names in the order of their
-/// hook numbers.
+/// Entries become functions on buffers `(weights, arena, prepacked, inputs...,
+/// static outputs...)`. `prepacks` are those of dispatches that have one;
+/// `dispatches` gets the callees' names in the order of their hook numbers.
 llvm::Expected<std::vector<EntryLayout>>
 bufferizeEntries(Program &program, bool capture,
+                 const std::map<std::string, Prepack> &prepacks,
                  std::vector<std::string> &dispatches);
 
 /// Vectors of i1 or i4 go to and from memory as vectors of bytes.
@@ -71,6 +74,10 @@ void moveNarrowVectorsAsBytes(mlir::Operation *root);
 inline constexpr llvm::StringLiteral outlinedLoop = "attune_loop_";
 /// Every outer loop becomes a function, if there are many.
 void outlineLoops(mlir::ModuleOp module);
+
+/// Orders the loops of a reference so that rows run inside; sums stay as they
+/// are.
+void orderReferenceLoops(mlir::ModuleOp module);
 
 /// Everything that is left becomes the LLVM dialect.
 llvm::Error lowerToLLVM(mlir::ModuleOp module, const CodegenOptions &options);
@@ -86,6 +93,7 @@ struct LoweredDispatch {
   /// toString(Configuration) writes it, or `loops`.
   std::string how;
   std::string code; ///< Hash of its object.
+  Prepack prepack;
 };
 
 /// Adds the packed entry points and the table of module_info.h.
@@ -94,16 +102,20 @@ void addModuleInfo(llvm::Module &module, const Program &program,
                    llvm::ArrayRef<std::string> dispatches,
                    llvm::ArrayRef<LoweredDispatch> lowered, int threads);
 
-/// Objects are linked together and export nothing of their own: `symbol` is
+/// Objects are linked together and export nothing of their own: `symbols` are
 /// visible to the other objects, everything else only inside its own.
-void hideAllBut(llvm::Module &module, llvm::StringRef symbol);
+void hideAllBut(llvm::Module &module, llvm::ArrayRef<std::string> symbols);
 
 /// Schedules, lowers and emits one dispatch function, or takes the object from
-/// the cache; gives the object's path. Beside it lies, with `.how` behind its
-/// name, what LoweredDispatch::how says.
+/// the cache; gives the object's path. Beside it lies, with `.json` behind its
+/// name, what readLowered reads.
 llvm::Expected<std::string> compileDispatch(mlir::func::FuncOp func,
                                             const CodegenOptions &options,
                                             llvm::StringRef scratchFolder);
+
+/// What became of the dispatch `name`, whose object is this.
+llvm::Expected<LoweredDispatch> readLowered(llvm::StringRef name,
+                                            llvm::StringRef objectPath);
 
 /// Optimises and emits an object file.
 llvm::Error emitObject(llvm::Module &module, const CodegenOptions &options,

@@ -8,9 +8,11 @@
 // read from changes. So C is never packed, an epilogue can sit on the register
 // tile, and ragged edges are panels of their own.
 
+#include "attune/Dialect/Attune.h"
 #include "attune/Dialect/Transforms.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -31,8 +33,11 @@ struct Candidate {
   unsigned dim;          ///< Of the source, along which the panels lie.
   int64_t tile;          ///< Width of a panel.
   int64_t begin, extent; ///< The region of `dim` that the tiles cover.
-  OpFoldResult position; ///< Of a tile in `dim`, less `shift`.
-  int64_t shift = 0;     ///< Between what the tile is cut from and `source`.
+  /// Of a tile in `dim`, less `shift`: a sum.
+  SmallVector<OpFoldResult> positions;
+  int64_t shift = 0; ///< Between what the tile is cut from and `source`.
+  /// Where the tile begins in the other dimensions of `source`; empty: at 0.
+  SmallVector<SmallVector<OpFoldResult>> begins;
 };
 
 /// The source dimension that the loop with role `panel` indexes, if the operand
@@ -57,40 +62,80 @@ std::optional<unsigned> panelDim(linalg::GenericOp op, OpOperand &operand,
   return hasReduction ? found : std::nullopt;
 }
 
-/// The region [begin, begin + extent) that the offset runs over in steps of
-/// `tile`.
-bool findRegion(Candidate &candidate) {
-  if (auto constant = getConstantIntValue(candidate.position)) {
-    candidate.begin = *constant;
-    candidate.extent = candidate.tile;
-    return true;
-  }
-  auto argument = dyn_cast<BlockArgument>(cast<Value>(candidate.position));
+/// What an offset runs over: a number, or a loop's counter.
+struct Range {
+  int64_t first, length, step; ///< `length` is 0 for a number.
+};
+
+std::optional<Range> rangeOf(OpFoldResult offset) {
+  if (auto constant = getConstantIntValue(offset))
+    return Range{*constant, 0, 1};
+  auto argument = dyn_cast<BlockArgument>(cast<Value>(offset));
   auto loop =
       argument
           ? dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp())
           : LoopLikeOpInterface();
   if (!loop)
-    return false;
+    return std::nullopt;
   auto ivs = loop.getLoopInductionVars();
   auto lower = loop.getLoopLowerBounds(), upper = loop.getLoopUpperBounds(),
        step = loop.getLoopSteps();
   if (!ivs || !lower || !upper || !step)
-    return false;
+    return std::nullopt;
   for (auto [number, iv] : llvm::enumerate(*ivs)) {
     if (iv != argument)
       continue;
     auto begin = getConstantIntValue((*lower)[number]);
     auto end = getConstantIntValue((*upper)[number]);
     auto by = getConstantIntValue((*step)[number]);
-    if (!begin || !end || by != candidate.tile ||
-        (*end - *begin) % candidate.tile != 0)
-      return false;
-    candidate.begin = *begin;
-    candidate.extent = *end - *begin;
-    return true;
+    if (!begin || !end || !by || *by <= 0 || *end <= *begin)
+      return std::nullopt;
+    return Range{*begin, *end - *begin, *by};
   }
-  return false;
+  return std::nullopt;
+}
+
+/// The region [begin, begin + extent) that the tiles cover side by side, if
+/// they do.
+bool findRegion(Candidate &candidate) {
+  candidate.begin = 0;
+  candidate.extent = candidate.tile;
+  for (OpFoldResult position : candidate.positions) {
+    auto range = rangeOf(position);
+    if (!range)
+      return false;
+    candidate.begin += range->first;
+    if (range->length == 0)
+      continue;
+    if (range->step % candidate.tile != 0)
+      return false;
+    int64_t last = (range->length - 1) / range->step * range->step;
+    candidate.extent += last;
+  }
+  return true;
+}
+
+/// A weight is packed as a whole, whatever blocks read it: that is done once,
+/// when the program is created. Takes the candidate past all of its slices.
+bool takeWholeWeight(Candidate &candidate) {
+  Candidate whole = candidate;
+  unsigned rank = candidate.slice.getType().getRank();
+  whole.begins.resize(rank);
+  while (auto slice = whole.source.getDefiningOp<tensor::ExtractSliceOp>()) {
+    if (!slice.hasUnitStride() || slice.getType().getRank() != rank ||
+        slice.getSourceType().getRank() != rank ||
+        !slice.getSourceType().hasStaticShape())
+      return false;
+    for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets()))
+      if (!isConstantIntValue(offset, 0))
+        (dim == whole.dim ? whole.positions : whole.begins[dim])
+            .push_back(offset);
+    whole.source = slice.getSource();
+  }
+  if (!isWeightArgument(whole.source) || !findRegion(whole))
+    return false;
+  candidate = whole;
+  return true;
 }
 
 /// Past slices that are all of their source, or at a known place along `dim`,
@@ -142,10 +187,13 @@ std::optional<Candidate> findCandidate(Operation *operation, LoopRole panel) {
                         slice.getType().getDimSize(*dim),
                         0,
                         0,
-                        slice.getMixedOffsets()[*dim]};
+                        {slice.getMixedOffsets()[*dim]},
+                        0,
+                        {}};
     if (!wholeElsewhere || !findRegion(candidate))
       continue;
-    skipSlices(candidate);
+    if (!takeWholeWeight(candidate))
+      skipSlices(candidate);
     return candidate;
   }
   return std::nullopt;
@@ -288,17 +336,29 @@ void readPacked(RewriterBase &rewriter, Candidate &candidate,
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(candidate.slice);
   auto type = cast<RankedTensorType>(packed.getType());
-  AffineExpr iv = rewriter.getAffineDimExpr(0);
-  OpFoldResult panel = affine::makeComposedFoldedAffineApply(
-      rewriter, loc, (iv - candidate.begin).floorDiv(candidate.tile),
-      {candidate.position});
+  auto sumOf = [&](ArrayRef<OpFoldResult> terms, auto change) {
+    AffineExpr sum = rewriter.getAffineConstantExpr(0);
+    for (unsigned i = 0; i < terms.size(); ++i)
+      sum = sum + rewriter.getAffineDimExpr(i);
+    return affine::makeComposedFoldedAffineApply(rewriter, loc, change(sum),
+                                                 terms);
+  };
   SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0)),
       strides(type.getRank(), rewriter.getIndexAttr(1)),
       sizes = getAsIndexOpFoldResult(rewriter.getContext(), type.getShape());
-  offsets[0] = panel;
+  offsets[0] = sumOf(candidate.positions, [&](AffineExpr position) {
+    return (position - candidate.begin).floorDiv(candidate.tile);
+  });
   sizes[0] = rewriter.getIndexAttr(1);
-  auto tileType = RankedTensorType::get(type.getShape().drop_front(),
-                                        type.getElementType());
+  SmallVector<int64_t> tileShape;
+  for (auto [place, d] : llvm::enumerate(order)) {
+    tileShape.push_back(candidate.slice.getType().getDimSize(d));
+    sizes[place + 1] = rewriter.getIndexAttr(tileShape.back());
+    if (d != candidate.dim && !candidate.begins.empty())
+      offsets[place + 1] =
+          sumOf(candidate.begins[d], [](AffineExpr begin) { return begin; });
+  }
+  auto tileType = RankedTensorType::get(tileShape, type.getElementType());
   Value tile = tensor::ExtractSliceOp::create(rewriter, loc, tileType, packed,
                                               offsets, sizes, strides);
   AffineMap map = op.getMatchingIndexingMap(candidate.operand);
@@ -316,6 +376,17 @@ void readPacked(RewriterBase &rewriter, Candidate &candidate,
 
 } // namespace
 
+bool attune::isWeightArgument(Value value) {
+  while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+      value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return false;
+  auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return func && func.getArgAttr(argument.getArgNumber(), attr::constant);
+}
+
 LogicalResult attune::packOperand(RewriterBase &rewriter,
                                   ArrayRef<Operation *> ops, LoopRole panel,
                                   int64_t lanes, bool parallel) {
@@ -325,7 +396,7 @@ LogicalResult attune::packOperand(RewriterBase &rewriter,
     SmallVector<unsigned> order;
     Value packed;
   };
-  SmallVector<Done> finished;
+  std::vector<Done> finished;
   auto sameSource = [](Value a, Value b) {
     if (a == b)
       return true;

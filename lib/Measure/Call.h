@@ -23,6 +23,11 @@ public:
   create(const Signature::Entry &entry,
          llvm::ArrayRef<std::shared_ptr<const Tensor>> inputs, Guard guard);
 
+  /// The runs that follow find weights among the inputs packed.
+  llvm::Error prepack(Library &library) {
+    return library.prepack(entry, inputs);
+  }
+
   /// Runs once and frees what the library allocated, unless `keepOutputs`.
   enum class Outputs { Drop, Keep };
   llvm::Error run(Library &library, Outputs outputs = Outputs::Drop);

@@ -104,6 +104,7 @@ AttuneTensor attune::describeTensor(ElementType type,
 struct Library::Functions {
   decltype(&attune_create) create;
   decltype(&attune_destroy) destroy;
+  decltype(&attune_prepack) prepack;
   decltype(&attune_run) run;
   decltype(&attune_release) release;
   decltype(&attune_error) error;
@@ -174,6 +175,7 @@ Expected<std::unique_ptr<Library>> Library::open(StringRef path) {
   };
   find("attune_create", f.create);
   find("attune_destroy", f.destroy);
+  find("attune_prepack", f.prepack);
   find("attune_run", f.run);
   find("attune_release", f.release);
   find("attune_error", f.error);
@@ -206,6 +208,13 @@ Library::~Library() {
     functions->destroy(program);
   if (handle)
     ::dlclose(handle);
+}
+
+Error Library::prepack(const std::string &entry,
+                       llvm::ArrayRef<AttuneTensor> inputs) {
+  if (functions->prepack(program, entry.c_str(), inputs.data(), inputs.size()))
+    return makeError("{0}", functions->error(program));
+  return Error::success();
 }
 
 Error Library::run(const std::string &entry,

@@ -270,6 +270,10 @@ static Error timeCandidate(Library &candidate, Library *baseline,
     return call.takeError();
   }
   measurement.outcome = Outcome::Crash;
+  for (Library *library : {&candidate, baseline})
+    if (library)
+      if (Error error = call->prepack(*library))
+        return error;
   auto runCandidate = [&]() { return call->run(candidate); };
   auto runBaseline = [&]() { return call->run(*baseline); };
   Preemptions preemptions;
@@ -397,6 +401,9 @@ static Expected<std::vector<Tensor>> runRepeatedly(Library &library, Call &call,
   unsigned repetitions = std::max(1u, job.repetitions);
   std::optional<DispatchRecording> recording;
   library.setChecked(job.checked);
+  if (!job.checked)
+    if (Error error = call.prepack(library))
+      return std::move(error);
   while (result.seconds.size() < repetitions) {
     if (job.hooks && !recording &&
         (repetitions == 1 || result.seconds.size() == 1)) {

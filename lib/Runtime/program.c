@@ -7,6 +7,7 @@
 #include "attune/Runtime/program.h"
 
 #include "attune/Runtime/module_info.h"
+#include "prepack.h"
 #include "recorder.h"
 #include "workspace.h"
 
@@ -32,6 +33,7 @@ typedef struct Call {
 struct AttuneProgram {
   void *arena;
   int64_t arenaBytes;
+  AttunePrepacked *prepacked; /* one an entry */
   AttuneHooks hooks;
   const AttuneEntryInfo *entry; /* while running */
   AttuneTensor *outputs;
@@ -117,6 +119,14 @@ ATTUNE_EXPORT int attune_create(int32_t abiVersion, AttuneProgram **program) {
     }
     memset(p->arena, 0xFF, (size_t)p->arenaBytes);
   }
+  size_t entryCount = (size_t)attune_module_info.entryCount;
+  p->prepacked = calloc(entryCount ? entryCount : 1, sizeof *p->prepacked);
+  if (!p->prepacked || attune_prepack_open_shared()) {
+    free(p->prepacked);
+    attune_pages_free(p->arena);
+    free(p);
+    return fail(0, "out of memory: packed weights");
+  }
   *program = p;
   return 0;
 }
@@ -124,6 +134,10 @@ ATTUNE_EXPORT int attune_create(int32_t abiVersion, AttuneProgram **program) {
 ATTUNE_EXPORT void attune_destroy(AttuneProgram *program) {
   if (!program)
     return;
+  for (int32_t i = 0; i < attune_module_info.entryCount; ++i)
+    attune_prepack_free(&program->prepacked[i]);
+  attune_prepack_close_shared();
+  free(program->prepacked);
   attune_pages_free(program->arena);
   free(program);
   attune_workspace_trim();
@@ -168,9 +182,10 @@ static void resetState(void) {
 }
 
 ATTUNE_EXPORT void attune_set_checked(AttuneProgram *program, int on) {
-  (void)program;
   if (on)
     resetState();
+  for (int32_t i = 0; on && i < attune_module_info.entryCount; ++i)
+    attune_prepack_free(&program->prepacked[i]);
   attune_workspace_set_checked(on);
 }
 
@@ -308,26 +323,60 @@ int64_t _mlir_ciface_attune_rt_output(int64_t index, AttuneDescriptor *sizes) {
   return (int64_t)(intptr_t)data;
 }
 
-static const AttuneEntryInfo *findEntry(const char *name) {
-  for (int32_t i = 0; i < attune_module_info.entryCount; ++i)
-    if (!strcmp(attune_module_info.entries[i].name, name))
-      return &attune_module_info.entries[i];
-  return 0;
+/* Whether a variant is for inputs of these sizes. */
+static int suits(const AttuneEntryInfo *variant, const AttuneTensor *inputs,
+                 int64_t inputCount) {
+  if (inputCount != variant->inputCount)
+    return 0;
+  const int64_t *bounds = variant->bounds;
+  for (int32_t i = 0; i < variant->inputCount; ++i) {
+    if (inputs[i].rank != variant->inputs[i].rank)
+      return 0;
+    for (int32_t d = 0; d < inputs[i].rank; ++d, bounds += 2)
+      if (inputs[i].sizes[d] < bounds[0] || inputs[i].sizes[d] > bounds[1])
+        return 0;
+  }
+  return 1;
 }
+
+/* The first variant for these sizes, else the entry for all. */
+static const AttuneEntryInfo *
+findEntry(const char *name, const AttuneTensor *inputs, int64_t inputCount) {
+  const AttuneEntryInfo *general = 0;
+  for (int32_t i = 0; i < attune_module_info.entryCount; ++i) {
+    const AttuneEntryInfo *entry = &attune_module_info.entries[i];
+    if (strcmp(entry->name, name))
+      continue;
+    if (!entry->bounds)
+      general = entry;
+    else if (suits(entry, inputs, inputCount))
+      return entry;
+  }
+  return general;
+}
+
+/* Weights, arena and prepacked come before the inputs. */
+enum { kFixed = 3 };
 
 enum { kDescriptorBytes = sizeof(AttuneDescriptor) + 16 * ATTUNE_MAX_RANK };
 
 static int openCall(AttuneProgram *program, Call *call, int64_t count) {
   call->copyCount = 0;
-  call->storage = malloc((size_t)(count + 2) * (kDescriptorBytes + 17));
+  call->storage = malloc((size_t)(count + kFixed) * (kDescriptorBytes + 17));
   if (!call->storage)
     return fail(program, "out of memory");
   call->arguments =
-      (void **)(call->storage + (size_t)(count + 2) * kDescriptorBytes);
-  call->copies = call->arguments + count + 2;
-  call->owned = (char *)(call->copies + count + 2);
-  memset(call->owned, 0, (size_t)count + 2);
+      (void **)(call->storage + (size_t)(count + kFixed) * kDescriptorBytes);
+  call->copies = call->arguments + count + kFixed;
+  call->owned = (char *)(call->copies + count + kFixed);
+  memset(call->owned, 0, (size_t)count + kFixed);
   return 0;
+}
+
+static void freeCall(Call *call) {
+  for (int64_t i = 0; i < call->copyCount; ++i)
+    attune_workspace_free(call->copies[i]);
+  free(call->storage);
 }
 
 /* After an error the caller holds what it held before. */
@@ -335,9 +384,7 @@ static void closeCall(AttuneProgram *program, Call *call) {
   for (int32_t i = 0; program->failed && i < program->entry->outputCount; ++i)
     if (call->owned[i])
       attune_release(program, &program->outputs[i]);
-  for (int64_t i = 0; i < call->copyCount; ++i)
-    attune_workspace_free(call->copies[i]);
-  free(call->storage);
+  freeCall(call);
 }
 
 static void *slot(Call *call, int64_t index) {
@@ -362,8 +409,8 @@ static int bindInputs(AttuneProgram *program, Call *call,
       call->copies[call->copyCount++] = data;
       pack(data, &inputs[i]);
     }
-    call->arguments[2 + i] = describeBuffer(slot(call, 2 + i), data,
-                                            inputs[i].rank, inputs[i].sizes);
+    call->arguments[kFixed + i] = describeBuffer(
+        slot(call, kFixed + i), data, inputs[i].rank, inputs[i].sizes);
   }
   return 0;
 }
@@ -378,7 +425,7 @@ static int isStatic(const AttuneTypeInfo *type) {
 static int bindOutputs(AttuneProgram *program, Call *call,
                        AttuneTensor *outputs) {
   const AttuneEntryInfo *entry = program->entry;
-  int64_t next = 2 + entry->inputCount;
+  int64_t next = kFixed + entry->inputCount;
   for (int32_t i = 0; i < entry->outputCount; ++i) {
     const AttuneTypeInfo *type = &entry->outputs[i];
     if (outputs[i].data) {
@@ -406,19 +453,68 @@ static int bindOutputs(AttuneProgram *program, Call *call,
   return 0;
 }
 
-ATTUNE_EXPORT int attune_run(AttuneProgram *program, const char *name,
-                             const AttuneTensor *inputs, int64_t inputCount,
-                             AttuneTensor *outputs, int64_t outputCount) {
+/* Finds the entry and looks at the number of its inputs. */
+static int begin(AttuneProgram *program, const char *name,
+                 const AttuneTensor *inputs, int64_t inputCount) {
   program->failed = 0;
   program->error[0] = 0;
-  const AttuneEntryInfo *entry = findEntry(name);
+  const AttuneEntryInfo *entry = findEntry(name, inputs, inputCount);
   if (!entry)
     return fail(program, "no entry function '%s'", name);
   program->entry = entry;
-  program->outputs = outputs;
   if (inputCount != entry->inputCount)
     return fail(program, "'%s' takes %d inputs, not %lld", name,
                 entry->inputCount, (long long)inputCount);
+  return 0;
+}
+
+static AttunePrepacked *prepackedOf(AttuneProgram *program) {
+  return &program->prepacked[program->entry - attune_module_info.entries];
+}
+
+/* Weights, arena and what is prepacked. */
+static int bindFixed(AttuneProgram *program, Call *call,
+                     const AttuneTensor *inputs) {
+  const AttuneEntryInfo *entry = program->entry;
+  void *prepacked = attune_prepack_block(prepackedOf(program), entry, inputs,
+                                         call->arguments + kFixed);
+  if (entry->prepack && !prepacked)
+    return fail(program, "out of memory: packed weights");
+  call->arguments[0] =
+      describeBuffer(slot(call, 0), (void *)attune_module_info.weights, 1,
+                     &attune_module_info.weightBytes);
+  call->arguments[1] =
+      describeBuffer(slot(call, 1), program->arena, 1, &program->arenaBytes);
+  call->arguments[2] =
+      describeBuffer(slot(call, 2), prepacked, 1, &entry->prepackedBytes);
+  if (program->arena && attune_workspace_checked())
+    memset(program->arena, 0xFF, (size_t)program->arenaBytes);
+  return 0;
+}
+
+ATTUNE_EXPORT int attune_prepack(AttuneProgram *program, const char *name,
+                                 const AttuneTensor *inputs,
+                                 int64_t inputCount) {
+  if (begin(program, name, inputs, inputCount))
+    return 1;
+  Call call;
+  if (openCall(program, &call, inputCount))
+    return 1;
+  if (!bindInputs(program, &call, inputs) &&
+      attune_prepack_hold(prepackedOf(program), program->entry, inputs,
+                          call.arguments + kFixed))
+    fail(program, "out of memory: packed weights");
+  freeCall(&call);
+  return program->failed;
+}
+
+ATTUNE_EXPORT int attune_run(AttuneProgram *program, const char *name,
+                             const AttuneTensor *inputs, int64_t inputCount,
+                             AttuneTensor *outputs, int64_t outputCount) {
+  program->outputs = outputs;
+  if (begin(program, name, inputs, inputCount))
+    return 1;
+  const AttuneEntryInfo *entry = program->entry;
   if (outputCount != entry->outputCount)
     return fail(program, "'%s' gives %d outputs, not %lld", name,
                 entry->outputCount, (long long)outputCount);
@@ -426,14 +522,8 @@ ATTUNE_EXPORT int attune_run(AttuneProgram *program, const char *name,
   if (openCall(program, &call, inputCount + outputCount))
     return 1;
   if (!bindInputs(program, &call, inputs) &&
-      !bindOutputs(program, &call, outputs)) {
-    int64_t weightBytes = attune_module_info.weightBytes;
-    call.arguments[0] = describeBuffer(
-        slot(&call, 0), (void *)attune_module_info.weights, 1, &weightBytes);
-    call.arguments[1] =
-        describeBuffer(slot(&call, 1), program->arena, 1, &program->arenaBytes);
-    if (program->arena && attune_workspace_checked())
-      memset(program->arena, 0xFF, (size_t)program->arenaBytes);
+      !bindOutputs(program, &call, outputs) &&
+      !bindFixed(program, &call, inputs)) {
     AttuneProgram *outer = current;
     current = program;
     program->call = &call;

@@ -35,6 +35,8 @@ static constexpr StringLiteral paramNames[] = {"vector_bytes",
                                                "columns",
                                                "reduction",
                                                "work",
+                                               "m_weight",
+                                               "n_weight",
                                                "element_bytes"};
 
 bool attune::isHandleName(StringRef name) {
@@ -70,6 +72,21 @@ int64_t elementBytes(linalg::LinalgOp op) {
 constexpr int64_t typicalExtent = 64;
 /// Schedules calculate with `work`; this leaves room.
 constexpr int64_t maxWork = int64_t(1) << 40;
+
+/// Whether what the root reads along `role` is a weight, which is packed once.
+int64_t readsWeight(linalg::LinalgOp root, LoopRole role) {
+  auto roles = inferLoopRoles(root);
+  for (OpOperand *operand : root.getDpsInputOperands()) {
+    bool reads = llvm::any_of(root.getMatchingIndexingMap(operand).getResults(),
+                              [&](AffineExpr at) {
+                                auto dim = dyn_cast<AffineDimExpr>(at);
+                                return dim && roles[dim.getPosition()] == role;
+                              });
+    if (reads && isWeightArgument(operand->get()))
+      return 1;
+  }
+  return 0;
+}
 
 void bindRoot(DispatchParts &parts, Bindings &bindings) {
   SmallVector<int64_t> extents = loopExtents(parts.root);
@@ -113,6 +130,8 @@ void bindRoot(DispatchParts &parts, Bindings &bindings) {
   bindings["columns"] = n;
   bindings["reduction"] = reduction.value;
   bindings["work"] = work;
+  bindings["m_weight"] = readsWeight(parts.root, LoopRole::M);
+  bindings["n_weight"] = readsWeight(parts.root, LoopRole::N);
   bindings["element_bytes"] = elementBytes(parts.root);
 }
 
@@ -138,6 +157,7 @@ llvm::Expected<Bindings> attune::bindDispatch(func::FuncOp dispatch,
   bindings["l3_bytes"] = target.l3Bytes;
   bindings["cores"] = target.cores;
   bindings["threads"] = threads;
+  bindings["m_weight"] = bindings["n_weight"] = 0;
   bindings["element_bytes"] = 4;
   DispatchParts parts = analyzeDispatch(dispatch);
   if (parts.root)

@@ -42,10 +42,11 @@ Expected<std::string> findInstalled(ArrayRef<std::string> places,
                                     StringRef what, StringRef advice) {
   std::string named = namedFolder();
   for (const std::string &folder : {executableFolder(), named}) {
-    if (folder.empty())
-      continue;
     for (const std::string &place : places) {
       SmallString<256> path(place);
+      // A program whose file was removed while it starts has no folder.
+      if (!sys::path::is_absolute(path) && folder.empty())
+        continue;
       if (!sys::path::is_absolute(path)) {
         path = folder;
         sys::path::append(path, place);

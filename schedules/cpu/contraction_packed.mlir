@@ -30,6 +30,8 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
       %func: !transform.any_op {transform.readonly, attune.bind = "func"},
       %threads: !transform.param<i64> {transform.readonly, attune.bind = "threads"},
       %work: !transform.param<i64> {transform.readonly, attune.bind = "work"},
+      %m_weight: !transform.param<i64> {transform.readonly, attune.bind = "m_weight"},
+      %n_weight: !transform.param<i64> {transform.readonly, attune.bind = "n_weight"},
       %m: !transform.param<i64> {transform.readonly, attune.bind = "m"},
       %n: !transform.param<i64> {transform.readonly, attune.bind = "n"},
       %k: !transform.param<i64> {transform.readonly, attune.bind = "k"},
@@ -56,11 +58,12 @@ module attributes {transform.with_named_sequence, attune.priority = 100 : i64} {
         (%l2, %row, %mt) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
     %n_block = transform.attune.compute affine_map<()[s0, s1, s2, s3] -> (((((s1 * s2 * 2) floordiv s0) ceildiv 1073741824) * s0) floordiv (s1 * s3 * 2))>
         (%l3, %row, %n, %nt) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
-    // A panel pays when it is read often.
-    %pack_a = transform.attune.compute affine_map<()[s0, s1] -> ((s0 floordiv (s1 * 8)) ceildiv 1048576)>
-        (%n, %nt) : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
-    %pack_b = transform.attune.compute affine_map<()[s0, s1] -> ((s0 floordiv (s1 * 2)) ceildiv 1048576)>
-        (%m, %mt) : (!transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    // A panel pays when it is read often, and always of a weight, which is packed
+    // once.
+    %pack_a = transform.attune.compute affine_map<()[s0, s1, s2] -> ((s0 floordiv (s1 * 8) + s2) ceildiv 1048576)>
+        (%n, %nt, %m_weight) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
+    %pack_b = transform.attune.compute affine_map<()[s0, s1, s2] -> ((s0 floordiv (s1 * 2) + s2) ceildiv 1048576)>
+        (%m, %mt, %n_weight) : (!transform.param<i64>, !transform.param<i64>, !transform.param<i64>) -> !transform.param<i64>
     transform.annotate %func "attune.default.k_block" = %k_block : !transform.any_op, !transform.param<i64>
     transform.annotate %func "attune.default.m_block" = %m_block : !transform.any_op, !transform.param<i64>
     transform.annotate %func "attune.default.n_block" = %n_block : !transform.any_op, !transform.param<i64>

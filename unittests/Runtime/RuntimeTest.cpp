@@ -7,6 +7,7 @@
 // The runtime with a module written by hand in place of compiled code: what it
 // hands to the code, and what it says to the caller.
 
+#include "PrepackEntries.h"
 #include "attune/Runtime/module_info.h"
 #include "attune/Runtime/program.h"
 extern "C" {
@@ -17,6 +18,7 @@ extern "C" {
 #include <cmath>
 #include <fcntl.h>
 #include <functional>
+#include <iterator>
 #include <malloc.h>
 #include <sys/stat.h>
 #include <thread>
@@ -56,7 +58,7 @@ void add(void **arguments) {
     action();
   attune_rt_begin(0);
   for (int i = 0; i < 6; ++i)
-    floats(arguments[4])[i] = floats(arguments[2])[i] + floats(arguments[3])[i];
+    floats(arguments[5])[i] = floats(arguments[3])[i] + floats(arguments[4])[i];
   attune_rt_end(0);
   attune_rt_begin(1);
   attune_rt_end(1);
@@ -64,9 +66,9 @@ void add(void **arguments) {
 
 /// twice(?xf32) -> 1xi64 (its size), ?xf32 of double the size.
 void twice(void **arguments) {
-  const AttuneDescriptor *input = descriptor(arguments[2]);
+  const AttuneDescriptor *input = descriptor(arguments[3]);
   int64_t size = input->sizesAndStrides[0];
-  *static_cast<int64_t *>(descriptor(arguments[3])->aligned) = size;
+  *static_cast<int64_t *>(descriptor(arguments[4])->aligned) = size;
   int64_t sizes[1] = {2 * size};
   struct {
     void *allocated, *aligned;
@@ -75,7 +77,7 @@ void twice(void **arguments) {
   auto *output = reinterpret_cast<float *>(_mlir_ciface_attune_rt_output(
       1, reinterpret_cast<AttuneDescriptor *>(&found)));
   for (int64_t i = 0; i < 2 * size; ++i)
-    output[i] = floats(arguments[2])[i / 2];
+    output[i] = floats(arguments[3])[i / 2];
 }
 
 const int64_t matrix[] = {2, 3}, any[] = {-1}, one[] = {1};
@@ -85,16 +87,27 @@ const AttuneTypeInfo addOutputs[] = {{ATTUNE_F32, 2, matrix}};
 const AttuneTypeInfo twiceInputs[] = {{ATTUNE_F32, 1, any}};
 const AttuneTypeInfo twiceOutputs[] = {{ATTUNE_I64, 1, one},
                                        {ATTUNE_F32, 1, any}};
+const int64_t three[] = {3};
+const AttuneTypeInfo weighInputs[] = {{ATTUNE_F32, 1, three},
+                                      {ATTUNE_F32, 1, three}};
+const AttuneTypeInfo weighOutputs[] = {{ATTUNE_F32, 1, three}};
+const int32_t weighPrepackInputs[] = {1};
 const AttuneEntryInfo entries[] = {
-    {"add", add, arenaBytes, 2, 1, addInputs, addOutputs},
-    {"twice", twice, 64, 1, 2, twiceInputs, twiceOutputs},
+    {"add", add, nullptr, arenaBytes, 0, nullptr, 0, 2, 1, addInputs,
+     addOutputs, nullptr},
+    {"twice", twice, nullptr, 64, 0, nullptr, 0, 1, 2, twiceInputs,
+     twiceOutputs, nullptr},
+    {"weigh", weigh, packForWeigh, 0, 12, weighPrepackInputs, 1, 2, 1,
+     weighInputs, weighOutputs, nullptr},
+    {"bias", bias, packForBias, 0, 12, nullptr, 0, 1, 1, weighInputs,
+     weighOutputs, nullptr},
 };
 
 } // namespace
 
 extern "C" const AttuneModuleInfo attune_module_info = {
     ATTUNE_MODULE_INFO_VERSION,
-    2,
+    std::size(entries),
     entries,
     "{\"version\": 1}",
     nullptr,

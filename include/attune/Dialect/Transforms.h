@@ -54,10 +54,15 @@ mlir::FailureOr<llvm::SmallVector<mlir::Operation *>>
 tileAndFuse(mlir::RewriterBase &rewriter, mlir::linalg::LinalgOp op,
             const TileOptions &options);
 
+/// Whether `value` is an argument of a dispatch function that all calls give a
+/// weight (attr::constant), or a view of one.
+bool isWeightArgument(mlir::Value value);
+
 /// Packs what `op` (a register tile inside loops) reads through the operand
 /// that has the loop of role `panel`, so that a tile is contiguous: panels
 /// along that loop, K innermost but one. The packed copy is made where the
-/// tensor that the tiles are cut from is defined. Shared among `ops` where
+/// tensor that the tiles are cut from is defined; of a weight, all of it at
+/// once, outside of all loops. Shared among `ops` where
 /// equal. Leaves alone what it cannot pack (dynamic sizes, windows, nothing to
 /// gain).
 mlir::LogicalResult packOperand(mlir::RewriterBase &rewriter,

@@ -74,6 +74,9 @@ public:
   /// The JSON it was read from.
   std::string getSignatureText() const;
 
+  /// attune_prepack: the runs that follow use `inputs`, whose values stay.
+  llvm::Error prepack(const std::string &entry,
+                      llvm::ArrayRef<AttuneTensor> inputs);
   /// attune_run; an error is attune_error's text.
   llvm::Error run(const std::string &entry, llvm::ArrayRef<AttuneTensor> inputs,
                   llvm::MutableArrayRef<AttuneTensor> outputs);

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define ATTUNE_MODULE_INFO_VERSION 1
+#define ATTUNE_MODULE_INFO_VERSION 2
 
 typedef struct AttuneTypeInfo {
   int32_t type; /* AttuneType */
@@ -25,14 +25,23 @@ typedef struct AttuneTypeInfo {
 
 typedef struct AttuneEntryInfo {
   const char *name;
-  /* Takes pointers to memref descriptors: weights, arena, inputs, then the
-   * outputs whose sizes are all static. */
+  /* Takes pointers to memref descriptors: weights, arena, prepacked, inputs,
+   * then the outputs whose sizes are all static. */
   void (*call)(void **descriptors);
+  /* Writes all of prepacked, from weights, prepacked, and the inputs numbered
+   * prepackInputs. Null when nothing is prepacked. */
+  void (*prepack)(void **descriptors);
   int64_t arenaBytes;
+  int64_t prepackedBytes;
+  const int32_t *prepackInputs;
+  int32_t prepackInputCount;
   int32_t inputCount;
   int32_t outputCount;
   const AttuneTypeInfo *inputs;
   const AttuneTypeInfo *outputs;
+  /* Of a variant, which has its entry's name: the least and the greatest size
+   * of each dimension of each input. Null: for all other sizes. */
+  const int64_t *bounds;
 } AttuneEntryInfo;
 
 typedef struct AttuneModuleInfo {

@@ -80,6 +80,15 @@ void attune_release(AttuneProgram *program, AttuneTensor *output);
 /* The last error of this program (0: of attune_create), one line. */
 const char *attune_error(const AttuneProgram *program);
 
+/* A program packs its weights for its code when it is created. Of an entry whose
+ * inputs the program knows to be weights (a dispatch that was taken out of its
+ * program), this packs those inputs: runs of the entry with the same pointers
+ * use the packed form, and the values behind them must stay. Without it they are
+ * packed in every run. What is packed lasts until the next call, until
+ * attune_set_checked, or until attune_destroy. */
+int attune_prepack(AttuneProgram *program, const char *entry,
+                   const AttuneTensor *inputs, int64_t inputCount);
+
 /* JSON: {"version": 1, "entries": [{"name", "inputs": [{"type": "4x?xf32"}],
  * "outputs": [...]}], "dispatches": ["name", ...], "lowered": [{"name", "how",
  * "code"}], "threads": N}: what each dispatch was compiled with, and a hash of
@@ -149,7 +158,7 @@ const AttuneCounters *attune_perf_counters(void);
 /* Every byte handed out as workspace is set to 0xFF first (NaN for floats), so
  * that a read of memory nobody wrote shows. Off by default. Switching it on
  * puts what the library remembers between runs (a random seed) back to the
- * start. */
+ * start, and forgets what attune_prepack packed. */
 void attune_set_checked(AttuneProgram *program, int on);
 
 #ifdef __cplusplus
