@@ -21,8 +21,8 @@ namespace {
 /// What the tiling experts choose.
 struct Tiles {
   /// A tile of registers, and the steps of k inside it.
-  Variable m = Variable::range("m_tile", 4, 1, 16);
-  Variable n = Variable::list("n_tile", 32, {4, 8, 16, 32, 64});
+  Variable m = Variable::range("m_tile", 6, 1, 16);
+  Variable n = Variable::list("n_tile", 16, {4, 8, 16, 32, 64});
   Variable k = Variable::list("k_tile", 4, {1, 2, 4, 8});
   /// [0, 1]: along n outside, m inside.
   Variable order = Variable::permutation("order", 2);
@@ -43,9 +43,14 @@ static std::vector<std::string> tileable() {
 }
 
 static Expert bounded(const Expert &expert) {
-  return expert.require(
-      "m_tile * n_tile * k_tile * element_bytes <= 128 * vector_bytes",
-      "the unrolled body of a tile gets too long");
+  // Accumulators, one row of n, and one value of m broadcast.
+  const std::string row =
+      "(n_tile * element_bytes + vector_bytes - 1) // vector_bytes";
+  return expert
+      .require("m_tile * n_tile * k_tile * element_bytes <= 128 * vector_bytes",
+               "the unrolled body of a tile gets too long")
+      .require("(m_tile + 1) * (" + row + ") + 1 <= vector_registers",
+               "the tile needs more registers than there are");
 }
 
 static Expert withVectors(const Expert &expert) {

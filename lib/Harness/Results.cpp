@@ -146,6 +146,12 @@ static std::string duration(double seconds) {
   return formatv("{0} s", format("%.4g", seconds));
 }
 
+/// A row is for looking along; all of it is in the other forms.
+static std::string shorten(StringRef text) {
+  constexpr size_t most = 64;
+  return text.size() <= most ? text.str() : text.take_front(most).str() + "...";
+}
+
 std::string toTable(ArrayRef<HarnessResult> results) {
   std::vector<std::vector<std::string>> rows = {
       {"problem", "sizes", "expert", "slowest", "median", "fastest", "GFLOP/s",
@@ -165,7 +171,8 @@ std::string toTable(ArrayRef<HarnessResult> results) {
              : "-",
          timed ? formatv("{0}", format("%.2f", result.gbytes())).str() : "-",
          duration(result.compileSeconds),
-         !result.ok() ? toString(result.outcome).str() + ": " + result.reason
+         !result.ok()
+             ? toString(result.outcome).str() + ": " + shorten(result.reason)
          : result.checked ? "right"
                           : "not checked"});
   }

@@ -304,6 +304,32 @@ TEST(HarnessWorkers, runInProcessesOfTheirOwn) {
   EXPECT_EQ(result->seconds.size(), 2u);
 }
 
+TEST(HarnessWorkers, aCrashIsAnOutcomeAndTheNextRunIsFine) {
+  auto harness = Harness::create({});
+  ASSERT_TRUE(bool(harness)) << llvm::toString(harness.takeError());
+  Problem problem;
+  problem.name = "quotient";
+  problem.dimensions = {{"n"}};
+  problem.inputs = {{"A", "n"}};
+  problem.outputs = {{"B", "n"}};
+  problem.type = ElementType::I32;
+  problem.body = "%B = linalg.div ins(%A, %A : $A, $A) outs(%B.empty : $B) "
+                 "-> $B";
+  RunOptions options;
+  options.iterations = 2;
+  options.check = false;
+  options.inputs = {Tensor::zeros(ElementType::I32, {4})};
+  auto crashed = (*harness)->runUntuned({problem, {{"n", 4}}}, options);
+  ASSERT_TRUE(bool(crashed)) << llvm::toString(crashed.takeError());
+  EXPECT_EQ(crashed->outcome, Outcome::Crash) << crashed->reason;
+  EXPECT_THAT(crashed->reason, HasSubstr("SIGFPE"));
+  for (int64_t i = 0; i < 4; ++i)
+    options.inputs[0].setInteger(i, i + 1);
+  auto fine = (*harness)->runUntuned({problem, {{"n", 4}}}, options);
+  ASSERT_TRUE(bool(fine)) << llvm::toString(fine.takeError());
+  EXPECT_EQ(fine->outcome, Outcome::Ok) << fine->reason;
+}
+
 TEST(HarnessWorkers, aProgramThatDoesNotEndInTimeIsEnded) {
   auto harness = Harness::create({});
   ASSERT_TRUE(bool(harness)) << llvm::toString(harness.takeError());
