@@ -165,8 +165,8 @@ std::string profile::printText(const Profile &profile) {
         << row.what << '\n';
   }
   if (std::optional<double> share = profile.scheduledShare())
-    out << llvm::formatv("{0:f1}% of the dispatches' time is in those with a "
-                         "schedule of their own, the rest in plain loops\n",
+    out << llvm::formatv("with a schedule of their own: {0:f1} % of the "
+                         "dispatches' time; the rest are plain loops\n",
                          100 * *share);
   return text;
 }

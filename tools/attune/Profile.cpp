@@ -84,6 +84,10 @@ Error profileEntry(LoadedModel &loaded, const ProfileOptions &options,
   Limits limits;
   limits.wallSeconds = 3600;
   auto first = loaded.executor->run(job, limits);
+  if (!first && options.counters)
+    return makeError("{0} (--counters; many virtual machines have none, and "
+                     "kernel.perf_event_paranoid may forbid them)",
+                     toString(first.takeError()));
   if (!first)
     return first.takeError();
   if (first->outcome == Outcome::Ok && !first->seconds.empty()) {
