@@ -90,6 +90,43 @@ Space::neighbours(const Configuration &configuration) const {
   return result;
 }
 
+/// The values of a knob in whose way nothing is; of a huge domain, those around
+/// the chosen one and some of all others.
+static void forEachOther(const FreeKnob &free, llvm::ArrayRef<uint64_t> chosen,
+                         llvm::function_ref<void(int, uint64_t)> visit) {
+  constexpr uint64_t listed = 4096, around = 64;
+  uint64_t own = chosen[free.variable];
+  uint64_t place = free.indexOf(own).value_or(0);
+  uint64_t stride = (free.count() + listed - 1) / listed;
+  uint64_t low = place - std::min(place, around);
+  uint64_t high = std::min(free.count() - 1, place + around);
+  for (uint64_t i = 0; i < free.count(); i += stride)
+    if (free.at(i) != own && (i < low || i > high || stride == 1))
+      visit(free.variable, free.at(i));
+  for (uint64_t i = low; stride > 1 && i <= high; ++i)
+    if (free.at(i) != own)
+      visit(free.variable, free.at(i));
+}
+
+/// At most `mostForKnob`: the nearest half, and of the others every so many.
+static std::vector<uint64_t> thinOut(std::vector<uint64_t> values,
+                                     uint64_t chosen) {
+  constexpr size_t mostForKnob = 128, nearest = 64;
+  if (values.size() <= mostForKnob)
+    return values;
+  auto distance = [&](uint64_t v) {
+    return v < chosen ? chosen - v : v - chosen;
+  };
+  std::sort(values.begin(), values.end(), [&](uint64_t a, uint64_t b) {
+    return std::pair(distance(a), a) < std::pair(distance(b), b);
+  });
+  size_t rest = values.size() - nearest, kept = mostForKnob - nearest;
+  for (size_t i = 0; i < kept; ++i)
+    values[nearest + i] = values[nearest + i * rest / kept];
+  values.resize(mostForKnob);
+  return values;
+}
+
 std::vector<std::vector<uint64_t>>
 Space::neighbours(llvm::ArrayRef<uint64_t> chosen) const {
   std::vector<std::vector<uint64_t>> result;
@@ -98,23 +135,24 @@ Space::neighbours(llvm::ArrayRef<uint64_t> chosen) const {
   std::vector<uint64_t> changed = chosen.vec();
   // Knobs and values that need no other to change.
   std::set<std::pair<size_t, uint64_t>> alone;
+  std::vector<std::vector<uint64_t>> others(impl->knobs.size());
   auto add = [&](int variable, uint64_t value) {
-    changed[variable] = value;
+    others[variable].push_back(value);
     if (impl->hasConditions)
       alone.insert({variable, value});
-    result.push_back(changed);
-    changed[variable] = chosen[variable];
   };
   for (const auto &group : impl->groups) {
-    if (auto *diagram = std::get_if<Diagram>(&group)) {
+    if (auto *diagram = std::get_if<Diagram>(&group))
       diagram->forEachNeighbour(chosen, add);
-      continue;
-    }
-    const FreeKnob &free = std::get<FreeKnob>(group);
-    for (uint64_t i = 0; i < std::min<uint64_t>(free.count(), 4096); ++i)
-      if (free.at(i) != chosen[free.variable])
-        add(free.variable, free.at(i));
+    else
+      forEachOther(std::get<FreeKnob>(group), chosen, add);
   }
+  for (auto [variable, values] : llvm::enumerate(others))
+    for (uint64_t value : thinOut(values, chosen[variable])) {
+      changed[variable] = value;
+      result.push_back(changed);
+      changed[variable] = chosen[variable];
+    }
   if (!impl->hasConditions)
     return result;
 

@@ -249,6 +249,31 @@ TEST(Space, NearestKeepsWhatItCan) {
   EXPECT_TRUE(space.contains(space.nearest(wanted)));
 }
 
+TEST(Space, NeighboursOfLargeKnobsAreTheNearestAndSomeOfTheOthers) {
+  Space space = llvm::cantFail(parseSpace(
+      R"({"knobs": [{"name": "free", "range": [0, 999999]},
+                    {"name": "a", "range": [0, 1999]}, {"name": "b", "range": [0, 1]}],
+          "constraints": ["a + b < 1500"]})",
+      "large"));
+  Configuration from;
+  from.values = {{"free", KnobValue(int64_t(700))},
+                 {"a", KnobValue(int64_t(1499))},
+                 {"b", KnobValue(int64_t(0))}};
+  std::set<int64_t> frees, as;
+  for (const Configuration &near : space.neighbours(from)) {
+    EXPECT_TRUE(space.contains(near));
+    frees.insert(std::get<int64_t>(*near.find("free")));
+    as.insert(std::get<int64_t>(*near.find("a")));
+  }
+  for (const std::set<int64_t> &values : {frees, as}) {
+    EXPECT_LE(values.size(), 129u);
+    EXPECT_GT(values.size(), 64u);
+  }
+  EXPECT_TRUE(frees.contains(699) && frees.contains(701) && as.contains(1498));
+  EXPECT_GT(*frees.rbegin(), 900000);
+  EXPECT_LT(*as.begin(), 50);
+}
+
 TEST(Space, TableHoldsExactlyItsRows) {
   std::vector<Knob> knobs = {{"a", llvm::cantFail(Domain::range(5, 7))},
                              {"b", llvm::cantFail(Domain::range(0, 1))}};

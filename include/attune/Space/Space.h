@@ -69,8 +69,8 @@ public:
   Configuration sample(std::mt19937_64 &random) const;
 
   /// Valid configurations that differ from the valid `configuration` in one
-  /// knob. Where that knob decides which others exist, those follow: they take
-  /// the values nearest to their first.
+  /// knob, by 128 of its values at most. Where it decides which others exist,
+  /// those follow: they take the values nearest to their first.
   std::vector<Configuration>
   neighbours(const Configuration &configuration) const;
 
