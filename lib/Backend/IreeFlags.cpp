@@ -10,9 +10,11 @@
 #include "IreeImpl.h"
 
 #include "attune/Support/Error.h"
+#include "attune/Support/Interrupt.h"
 #include "attune/Support/Json.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include <thread>
 
 using namespace llvm;
@@ -183,7 +185,7 @@ void IreeBackend::Impl::addSet(ArrayRef<std::string> base,
 }
 
 void IreeBackend::Impl::buildSet(iree::FlagSet &set) {
-  Compiled compiled = compile(modelPath, set.flags, "");
+  Compiled compiled = compile(modelPath, set.flags, "", compileLimit());
   if (compiled.outcome.outcome != Outcome::Ok ||
       check(compiled.library, 600).outcome != Outcome::Ok)
     return;
@@ -252,6 +254,8 @@ void IreeBackend::Impl::searchFlags() {
     });
   };
   auto step = [&](ArrayRef<StringRef> additions, size_t begin) {
+    if (interruptRequested() != Interrupt::None)
+      return;
     std::vector<std::string> base = sets[best].flags;
     std::vector<size_t> which = {best};
     for (StringRef added : additions)
@@ -303,6 +307,17 @@ void IreeBackend::Impl::searchFlags() {
   });
 }
 
+/// Each library may hold all weights.
+void IreeBackend::Impl::dropOthers() {
+  for (auto [index, set] : enumerate(sets)) {
+    if (index == 0 || index == best || index == specBase)
+      continue;
+    if (!set.library.empty())
+      sys::fs::remove(std::exchange(set.library, ""));
+    set.dumps.clear();
+  }
+}
+
 void IreeBackend::Impl::describeFlags() {
   std::vector<std::string> texts;
   for (auto [index, set] : enumerate(sets)) {
@@ -317,13 +332,18 @@ void IreeBackend::Impl::describeFlags() {
                      ", flags without a spec: " + join(texts, "; "));
 }
 
+/// Great models take iree-compile minutes, and nothing is known of them yet.
+static constexpr double programLimitSeconds = 3600;
+
 Error IreeBackend::Impl::chooseFlags() {
   bool isKnown = readChoice();
   if (!isKnown) {
     sets.clear();
     addSet(optLevel.str(), {});
   }
-  Compiled compiled = compile(modelPath, sets[0].flags, "");
+  Compiled compiled =
+      compile(modelPath, sets[0].flags, "", programLimitSeconds);
+  programCompileSeconds = compiled.outcome.wallSeconds;
   if (compiled.outcome.outcome != Outcome::Ok)
     return makeError("{0}: iree-compile {1}: {2}", options.model,
                      join(sets[0].flags, " "), compiled.outcome.reason);
@@ -352,6 +372,10 @@ Error IreeBackend::Impl::chooseFlags() {
     // A spec is for what its user's flags make of the program.
     if (userSpec.empty())
       searchFlags();
+    if (interruptRequested() != Interrupt::None)
+      return makeError("interrupted while flags were compared; the same "
+                       "command begins again");
+    dropOthers();
     if (Error error = writeChoice())
       return error;
   }

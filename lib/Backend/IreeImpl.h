@@ -59,6 +59,7 @@ struct IreeBackend::Impl {
   std::vector<std::string> inputFiles; ///< .npy
   std::vector<Tensor> references;      ///< Of the default flags.
   std::vector<Tolerance> tolerances;
+  double programCompileSeconds = 0; ///< With the default flags.
   std::vector<double> compileTimes; ///< Of candidates that were fine.
   std::atomic<uint64_t> counter = 0;
 
@@ -70,7 +71,7 @@ struct IreeBackend::Impl {
   };
   /// From `from`, the model or `sources`, with a spec (empty: the user's).
   Compiled compile(llvm::StringRef from, llvm::ArrayRef<std::string> flags,
-                   llvm::StringRef spec);
+                   llvm::StringRef spec, double limitSeconds);
   /// With rows as a spec; an outcome that is Rejected when they did not arrive.
   Compiled compileWith(llvm::ArrayRef<iree::SpecRow> rows,
                        llvm::StringRef from);
@@ -102,6 +103,8 @@ struct IreeBackend::Impl {
   llvm::Error makeReferences();
   llvm::Error chooseFlags();
   void searchFlags();
+  /// What is needed of the sets are the default, the best and the base.
+  void dropOthers();
   /// Compiles and checks sets that are not, side by side.
   void buildSets(size_t begin);
   void buildSet(iree::FlagSet &set);

@@ -131,7 +131,7 @@ void IreeBackend::Impl::makeSources() {
                                         "--compile-to=executable-sources"};
   append_range(arguments, iree::allFlags(sets[specBase].flags, options.flags));
   CommandOutcome made =
-      start(std::move(arguments), options.compileSeconds, JobPhase::Compile);
+      start(std::move(arguments), compileLimit(), JobPhase::Compile);
   // Without, each candidate is compiled from the start.
   if (made.outcome == Outcome::Ok && sys::fs::exists(path))
     sources = path;

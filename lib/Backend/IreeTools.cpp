@@ -141,11 +141,13 @@ CommandOutcome IreeBackend::Impl::start(std::vector<std::string> arguments,
   return ended;
 }
 
-/// Ten times what candidates usually take.
+/// Ten times what candidates usually take; until that is known, what the
+/// program took, or more.
 double IreeBackend::Impl::compileLimit() const {
+  double most = std::max(options.compileSeconds, 10 * programCompileSeconds);
   if (compileTimes.size() < 3)
-    return options.compileSeconds;
-  return std::clamp(10 * median(compileTimes), 5.0, options.compileSeconds);
+    return most;
+  return std::clamp(10 * median(compileTimes), 5.0, most);
 }
 
 static std::vector<std::string> readFolder(StringRef folder) {
@@ -167,7 +169,7 @@ static std::vector<std::string> readFolder(StringRef folder) {
 
 IreeBackend::Impl::Compiled
 IreeBackend::Impl::compile(StringRef from, ArrayRef<std::string> flags,
-                           StringRef spec) {
+                           StringRef spec, double limitSeconds) {
   Compiled result;
   std::string dumps = newPath("-dump");
   result.library = newPath(".vmfb");
@@ -186,8 +188,7 @@ IreeBackend::Impl::compile(StringRef from, ArrayRef<std::string> flags,
     spec = userSpec;
   if (!spec.empty())
     arguments.push_back("--iree-codegen-tuning-spec-path=" + spec.str());
-  result.outcome =
-      start(std::move(arguments), compileLimit(), JobPhase::Compile);
+  result.outcome = start(std::move(arguments), limitSeconds, JobPhase::Compile);
   if (result.outcome.outcome == Outcome::Ok)
     result.dumps = readFolder(dumps);
   sys::fs::remove_directories(dumps);
@@ -224,7 +225,7 @@ IreeBackend::Impl::compileWith(ArrayRef<iree::SpecRow> rows, StringRef from) {
   std::string spec = newPath(".mlir");
   result.outcome = writeSpecFile(rows, spec);
   if (result.outcome.outcome == Outcome::Ok)
-    result = compile(from, sets[specBase].flags, spec);
+    result = compile(from, sets[specBase].flags, spec, compileLimit());
   sys::fs::remove(spec);
   if (result.outcome.outcome != Outcome::Ok)
     return result;

@@ -82,7 +82,8 @@ cat > $dump/a.mlir <<END
 func.func @mm_dispatch_0() attributes {translation_info = #iree_codegen.translation_info<pipeline = #iree_cpu.pipeline<DoubleTilingExpert>>} {
 %7 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%3, %4 : tensor<256x256xf32>, tensor<256x256xf32>) outs(%6 : tensor<256x256xf32>) attrs =  {lowering_config = $config} {
 END
-)x")
+[ -e ${0%bin/*}twice ] && cp $dump/a.mlir $dump/b.mlir
+exit 0)x")
               .str());
   }
 
@@ -281,6 +282,35 @@ TEST_F(IreeTest, FlagsOfTheUsersAreNotSetAgain) {
   auto text = readFile(folder->file("flags.txt"));
   ASSERT_TRUE(bool(text));
   EXPECT_EQ(llvm::StringRef(*text).count("--iree-opt-level="), 1u) << *text;
+}
+
+TEST_F(IreeTest, TwoDispatchesOfOneNameCountOnce) {
+  ASSERT_FALSE(bool(writeFile(folder->file("twice"), "")));
+  write("iree-profile",
+        "echo '{\"type\":\"host_dispatch_group\",\"key\":\"mm_dispatch_0\","
+        "\"count\":2,\"min_ns\":1000000}'");
+  auto backend = load();
+  ASSERT_TRUE(bool(backend)) << llvm::toString(backend.takeError());
+  ASSERT_EQ((*backend)->dispatches().size(), 1u);
+  EXPECT_EQ((*backend)->dispatches().front().calls, 2);
+  RunJob job;
+  job.hooks = true;
+  auto result = (*backend)->createExecutor()->run(job, Limits());
+  ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+  EXPECT_DOUBLE_EQ(result->dispatchSeconds.front(), 0.002);
+  EXPECT_DOUBLE_EQ(result->dispatchCalls.front(), 2);
+}
+
+TEST_F(IreeTest, TheLeastOfSeveralTimesCounts) {
+  write("iree-benchmark-module",
+        "echo '{\n\"benchmarks\": [{\"run_type\": \"iteration\", "
+        "\"real_time\": 5.0, \"time_unit\": \"ms\"}, {\"run_type\": "
+        "\"iteration\", \"real_time\": 3.0, \"time_unit\": \"ms\"}, "
+        "{\"run_type\": \"aggregate\", \"real_time\": 1.0, \"time_unit\": "
+        "\"ms\"}]\n}'");
+  auto backend = load();
+  ASSERT_TRUE(bool(backend)) << llvm::toString(backend.takeError());
+  EXPECT_THAT((*backend)->notes(), testing::Contains(HasSubstr("3.000 ms")));
 }
 
 TEST_F(IreeTest, WeightsThatWereLeftOutAreMade) {
