@@ -133,6 +133,8 @@ llvm::Error lowerToLLVM(ModuleOp module, const CodegenOptions &options) {
   generalizeCopies(module);
   moveNarrowVectorsAsBytes(module);
   dump("buffers");
+  if (options.reference)
+    orderReferenceLoops(module);
   bool parallel = options.threads != 1 && hasParallelLoops(module);
   if (llvm::Error error = runPipeline(module, loopPipeline(parallel),
                                       "lowering to loops failed"))
