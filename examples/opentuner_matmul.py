@@ -85,7 +85,8 @@ def search_by_ask_and_tell(matmul, arguments):
             break
         configuration = engines.from_opentuner(matmul.space, desired.configuration.data)
         manager.report_result(desired, as_opentuner(matmul.evaluate(configuration)))
-    manager.finish()
+    if manager.get_best_configuration() is not None:
+        manager.finish()
 
 
 def main():

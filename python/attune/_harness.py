@@ -137,13 +137,23 @@ def _reference_of(case: Case) -> Callable[..., Any] | None:
     return _REFERENCES.get(name) or _references.FUNCTIONS.get(name)
 
 
-def _references(case: Case, inputs: list[Any]) -> list[Any] | None:
-    """What numpy makes of them, with the types of the results."""
-    function = _reference_of(case)
-    if function is None:
-        return None
+# The last few inputs and results: searches ask for the same again and again.
+_VALUES: dict[tuple, tuple[list[Any], list[Any]]] = {}
+
+
+def _inputs_and_references(case: Case, inputs: Sequence[Any] | None, seed: int) -> tuple[list[Any], list[Any]]:
+    """Values, and what numpy makes of them with the types of the results."""
     from ._references import call
-    return call(function, case, inputs)
+    function = _reference_of(case)
+    if inputs is not None:
+        return list(inputs), call(function, case, list(inputs))
+    key = case.problem.to_json(), tuple(case.sizes.items()), function, seed
+    if key not in _VALUES:
+        while len(_VALUES) >= 4:
+            del _VALUES[next(iter(_VALUES))]
+        made = case.make_inputs(seed)
+        _VALUES[key] = made, call(function, case, made)
+    return _VALUES[key]
 
 
 def harness(problem: Problem | Case, expert: Expert | ExpertValues | None = None,
@@ -167,8 +177,7 @@ def harness(problem: Problem | Case, expert: Expert | ExpertValues | None = None
     if inputs is not None:
         case.check_inputs(list(inputs))
     if check is True and _reference_of(case):
-        inputs = list(inputs) if inputs is not None else case.make_inputs(seed)
-        references = _references(case, list(inputs))
+        inputs, references = _inputs_and_references(case, inputs, seed)
     return engine.run(case, expert, n_iters, float(timeout), bool(check), inputs, references)
 
 
