@@ -321,6 +321,24 @@ Expected<SessionReport> finish(State &state, StringRef folder,
   return report;
 }
 
+void keepLog(State &state) {
+  constexpr double secondsBetween = 5;
+  double now = state.parts.clock.now();
+  if (state.logFailed || now - state.logWrittenAt < secondsBetween)
+    return;
+  state.logWrittenAt = now;
+  SessionReport report = describeSession(state);
+  report.isRunning = true;
+  addDispatches(state, report);
+  if (Error error = writeLog(report, state.options.resultFolder)) {
+    state.logFailed = true;
+    state.parts.progress.note(
+        formatv("warning: {0}; the log is written at the end",
+                toString(std::move(error)))
+            .str());
+  }
+}
+
 Error rehearse(State &state) {
   StringRef results = state.options.resultFolder;
   std::string folder = results.str();

@@ -70,6 +70,9 @@ struct State {
   std::vector<Configuration> earlierWinners;
   std::string stopReason;
   std::vector<std::string> warnings;
+  /// Of log.txt on the clock, and whether it could be.
+  double logWrittenAt = 0;
+  bool logFailed = false;
   /// Dispatches whose untuned times changed while they were tuned.
   std::vector<std::pair<std::string, Drift>> drifts;
 
@@ -185,6 +188,10 @@ llvm::Error searchDispatches(State &state, double ending);
 /// `comparisonSeconds` for each entry.
 llvm::Expected<SessionReport> finish(State &state, llvm::StringRef folder,
                                      double comparisonSeconds);
+
+/// log.txt and log.jsonl with what is known so far, if they are some seconds
+/// old. That they cannot be written is said once and stops nothing.
+void keepLog(State &state);
 
 /// The same without winners, before the search: whatever may fail fails now.
 /// Results of an earlier session stay until there are better ones.
