@@ -94,10 +94,7 @@ public:
 private:
   /// What is best here may be good on the next dispatch, too.
   void shareBest() {
-    auto best =
-        llvm::min_element(finalists, [](const Finalist &a, const Finalist &b) {
-          return a.ratio < b.ratio;
-        });
+    auto best = findBest();
     if (best == finalists.end() || best->ratio > 1 - state.options.minimumGain)
       return;
     if (!llvm::is_contained(state.earlierWinners, best->configuration))
@@ -118,9 +115,10 @@ private:
           line->first.push_back(winner);
       line->first.push_back(line->candidates.defaultConfiguration);
       // The searcher refers to the space, which must not move any more.
-      auto searcher =
-          createSearcher(state.options.search, line->candidates.space,
-                         state.options.seed + lines.size());
+      auto searcher = createSearcher(
+          state.options.search, line->candidates.space,
+          state.options.seed + lines.size(), {},
+          [this](StringRef text) { state.parts.progress.note(text.str()); });
       if (!searcher)
         return searcher.takeError();
       line->searcher = std::move(*searcher);
@@ -308,8 +306,27 @@ private:
         continue;
       if (Error error = runBatch(*line, batch))
         return error;
+      sayWhereItIs();
     }
     return Error::success();
+  }
+
+  /// For the log, until the final says more.
+  void sayWhereItIs() {
+    auto best = findBest();
+    dispatch.reason =
+        best == finalists.end()
+            ? "searching; nothing worked so far"
+            : formatv("searching; best so far {0:f2}x with {1}",
+                      1 / best->ratio, toString(best->configuration))
+                  .str();
+    keepLog(state);
+  }
+
+  std::vector<Finalist>::iterator findBest() {
+    return llvm::min_element(
+        finalists,
+        [](const Finalist &a, const Finalist &b) { return a.ratio < b.ratio; });
   }
 
   Error runBatch(Line &line, ArrayRef<Configuration> batch) {
