@@ -7,7 +7,7 @@
 
 Each space of test/data/spaces is counted by `attune space`, whose start (the same
 with a space of one knob) is measured in the same rounds and taken off, and by
-python-constraint2, which lists it, where that can be installed.
+python-constraint2 and pyATF, which list it, where they can be installed.
 """
 
 import argparse
@@ -47,6 +47,31 @@ print(json.dumps([count, time.perf_counter() - start]))
 """
 
 
+# pyATF takes a constraint at the last of its knobs, in their order.
+TREES = """
+import json, re, sys, time
+from pyatf import TP
+from pyatf.range import Set
+from pyatf.search_space import SearchSpace
+space = json.load(open(sys.argv[1]))
+names = [knob["name"] for knob in space["knobs"]]
+mine = {name: [] for name in names}
+for text in space["constraints"]:
+    used = [name for name in names if re.search(rf"\\b{name}\\b", text)]
+    mine[used[-1]].append((used, text))
+def constraint(name):
+    if not mine[name]:
+        return None
+    used = [n for n in names if n == name or any(n in u for u, _ in mine[name])]
+    return eval(f"lambda {', '.join(used)}: " + " and ".join(f"({text})" for _, text in mine[name]))
+start = time.perf_counter()
+trees = SearchSpace(*(TP(k["name"], Set(*k["values"]), constraint(k["name"])) for k in space["knobs"]), verbosity=0)
+print(json.dumps([trees.constrained_size, time.perf_counter() - start]))
+"""
+SOLVERS = {"python-constraint2": ("constraint", "python-constraint2==2.9.*", SOLVER),
+           "pyATF": ("pyatf", "pyatf==0.0.13", TREES)}
+
+
 def count(file):
     """The number of configurations, and the seconds of the whole process."""
     start = time.perf_counter()
@@ -72,29 +97,30 @@ def measure(files, rounds):
     return {file: (counts[file], max(0.0, statistics.median(times[file]) - start)) for file in files}
 
 
-def solve(file):
-    """python-constraint2's (count, seconds), or why there are none."""
+def solve(file, program):
+    """A solver's (count, seconds), or why there are none."""
     try:
-        done = subprocess.run([sys.executable, "-c", SOLVER, file], capture_output=True, text=True,
+        done = subprocess.run([sys.executable, "-c", program, file], capture_output=True, text=True,
                               timeout=PATIENCE_SECONDS, env=environment(1))
     except subprocess.TimeoutExpired:
         return f"over {PATIENCE_SECONDS} s"
     if done.returncode:
-        return done.stderr.strip().splitlines()[-1]
+        return (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
     return tuple(json.loads(done.stdout))
 
 
-def row_of(file, measured, has_solver):
+def row_of(file, measured, installed):
     expected = json.loads(file.read_text()).get("solutions")
     found, seconds = measured[file]
-    solved = solve(file) if has_solver else "python-constraint2 is not installed"
     row = {"name": file.stem, "count": found, "expectedCount": expected, "attuneSeconds": seconds,
-           "peers": {"python-constraint2": solved[1] if isinstance(solved, tuple) else None},
-           "published": PUBLISHED.get(file.stem, {}), "missing": {}}
-    if not isinstance(solved, tuple):
-        row["missing"]["python-constraint2"] = solved
-    elif solved[0] != found:
-        row["missing"]["python-constraint2"] = f"it counts {solved[0]}"
+           "peers": {}, "published": PUBLISHED.get(file.stem, {}), "missing": {}}
+    for name, (_, _, program) in SOLVERS.items():
+        solved = solve(file, program) if name in installed else "it is not installed"
+        row["peers"][name] = solved[1] if isinstance(solved, tuple) else None
+        if not isinstance(solved, tuple):
+            row["missing"][name] = solved
+        elif solved[0] != found:
+            row["missing"][name] = f"it counts {solved[0]}"
     return row
 
 
@@ -105,18 +131,18 @@ def main(arguments):
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     options = parser.parse_args(arguments)
     files = sorted((ROOT / "test" / "data" / "spaces").glob("*.json"))
-    has_solver = install("constraint", "python-constraint2")
+    installed = {name for name, (module, package, _) in SOLVERS.items() if install(module, package)}
     measured = measure(files, max(1, options.rounds))
-    rows = [row_of(file, measured, has_solver) for file in files]
+    rows = [row_of(file, measured, installed) for file in files]
     if options.json:
         print(json.dumps({"version": 1, "family": "spaces", "goalSeconds": GOAL_SECONDS, "rows": rows}, indent=1))
     else:
-        print(f"{'space':18}{'configurations':>16}{'attune':>10}{'constraint2':>13}{'published: constraint2, pyATF':>32}")
+        print(f"{'space':18}{'configurations':>16}{'attune':>10}" + "".join(f"{name:>20}" for name in SOLVERS)
+              + "    published (same order)")
         for row in rows:
-            solver, old = row["peers"]["python-constraint2"], row["published"]
-            published = ", ".join(f"{old[name]:.3f}" for name in ("python-constraint2", "pyATF") if name in old)
-            print(f"{row['name']:18}{row['count']:16}{row['attuneSeconds']:9.4f}s"
-                  f"{f'{solver:.3f}s' if solver is not None else '-':>13}{published or '-':>32}")
+            cells = "".join(f"{f'{s:.3f}s' if s is not None else '-':>20}" for s in row["peers"].values())
+            old = ", ".join(f"{row['published'][name]:.3f}" for name in SOLVERS if name in row["published"])
+            print(f"{row['name']:18}{row['count']:16}{row['attuneSeconds']:9.4f}s{cells}    {old or '-'}")
     wrong = [row for row in rows if row["expectedCount"] not in (None, row["count"])]
     for row in rows:
         for name, reason in row["missing"].items():

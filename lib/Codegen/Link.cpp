@@ -15,6 +15,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <csignal>
+#include <cstring>
 
 using namespace llvm;
 
@@ -79,9 +81,16 @@ Error link(ArrayRef<std::string> objects, const Toolchain &tools, int threads,
   FileRemover removeLog(log);
   FileRemover removeOutput(temporary);
   std::string message;
-  int status = sys::ExecuteAndWait(tools.linker, views, std::nullopt,
-                                   {StringRef(), StringRef(), StringRef(log)},
-                                   /*SecondsToWait=*/120, 0, &message);
+  int status = 0;
+  // A SIGKILL comes from outside (a full memory, a person): an accident, once.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    message.clear();
+    status = sys::ExecuteAndWait(tools.linker, views, std::nullopt,
+                                 {StringRef(), StringRef(), StringRef(log)},
+                                 /*SecondsToWait=*/120, 0, &message);
+    if (status != -2 || !StringRef(message).starts_with(strsignal(SIGKILL)))
+      break;
+  }
   if (status != 0) {
     auto text = MemoryBuffer::getFile(log);
     StringRef first =

@@ -7,6 +7,8 @@
 #include "attune/Database/Environment.h"
 
 #include "attune/Support/Error.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
@@ -40,6 +42,20 @@ static void readTicks(StringRef stat, Environment &environment) {
   environment.stealTicks = ticks; // The eighth.
 }
 
+/// Of a list such as `0,4` or `0-3`; -1 if it is none.
+static int countCores(StringRef list) {
+  int count = 0;
+  for (StringRef part : split(list.trim(), ',')) {
+    auto [first, last] = part.split('-');
+    int from = 0, to = 0;
+    if (first.getAsInteger(10, from) ||
+        (!last.empty() && last.getAsInteger(10, to)))
+      return -1;
+    count += last.empty() ? 1 : to - from + 1;
+  }
+  return count;
+}
+
 Environment Environment::sample(StringRef root) {
   Environment result;
   SmallVector<StringRef> loads;
@@ -55,6 +71,9 @@ Environment Environment::sample(StringRef root) {
   double kilohertz = toDouble(readFile(cpufreq + "scaling_cur_freq"));
   if (kilohertz > 0)
     result.megahertz = kilohertz / 1000;
+  result.threadsPerCore =
+      countCores(readFile(root + "/sys/devices/system/cpu/cpu0/topology/"
+                                 "thread_siblings_list"));
   readTicks(readFile(root + "/proc/stat"), result);
 
   std::string meminfo = readFile(root + "/proc/meminfo");
@@ -73,11 +92,56 @@ double attune::stealFraction(const Environment &before,
          static_cast<double>(after.totalTicks - before.totalTicks);
 }
 
+std::string attune::describe(const Environment &before,
+                             const Environment &after) {
+  std::vector<std::string> parts;
+  if (before.load1 >= 0)
+    parts.push_back(formatv("load {0:f2}", before.load1).str());
+  parts.push_back(before.governor.empty()
+                      ? "no clock governor"
+                      : "clock governor " + before.governor);
+  if (after.megahertz > 0)
+    parts.back() += formatv(" at {0:f0} MHz", after.megahertz).str();
+  if (before.threadsPerCore > 0)
+    parts.push_back(
+        before.threadsPerCore == 1
+            ? "one thread a core"
+            : formatv("{0} threads a core", before.threadsPerCore).str());
+  if (double steal = stealFraction(before, after); steal >= 0)
+    parts.push_back(formatv("{0:f1} % of CPU time stolen", 100 * steal).str());
+  if (!before.bounds.empty())
+    parts.push_back(before.bounds);
+  return join(parts, ", ");
+}
+
+std::vector<std::string> attune::findDisturbances(const Environment &before,
+                                                  const Environment &after,
+                                                  int64_t cores) {
+  std::vector<std::string> lines;
+  if (before.load1 > std::max(0.5, 0.25 * static_cast<double>(cores)))
+    lines.push_back(formatv("other programs were running (load {0:f2}): times "
+                            "are noisy, and small gains may be missed",
+                            before.load1)
+                        .str());
+  if (double steal = stealFraction(before, after); steal > 0.02)
+    lines.push_back(formatv("{0:f1} % of CPU time went to other guests of this "
+                            "host: tune longer, or on a quieter host",
+                            100 * steal)
+                        .str());
+  if (!before.governor.empty() && before.governor != "performance")
+    lines.push_back("the clock changes with the load (governor " +
+                    before.governor +
+                    "): cpupower frequency-set -g performance");
+  return lines;
+}
+
 json::Value attune::toJSON(const Environment &environment) {
   return json::Object{{"load1", environment.load1},
                       {"load5", environment.load5},
                       {"governor", environment.governor},
                       {"megahertz", environment.megahertz},
+                      {"threadsPerCore", environment.threadsPerCore},
+                      {"bounds", json::fixUTF8(environment.bounds)},
                       {"stealTicks", environment.stealTicks},
                       {"totalTicks", environment.totalTicks},
                       {"freeMemoryBytes", environment.freeMemoryBytes}};
@@ -90,6 +154,9 @@ Expected<Environment> attune::environmentFromJSON(const json::Value &json) {
   if (map && map.map("load1", result.load1) && map.map("load5", result.load5) &&
       map.map("governor", result.governor) &&
       map.map("megahertz", result.megahertz) &&
+      // Not in what was written before there were they.
+      map.mapOptional("threadsPerCore", result.threadsPerCore) &&
+      map.mapOptional("bounds", result.bounds) &&
       map.map("stealTicks", result.stealTicks) &&
       map.map("totalTicks", result.totalTicks) &&
       map.map("freeMemoryBytes", result.freeMemoryBytes))

@@ -47,28 +47,45 @@ public:
     std::vector<Contender> contenders = choose(ratios);
     if (contenders.empty())
       return none("nothing was faster than the baseline");
-    double chooseEnd = clock.now() + options.maxSeconds / 2;
+    double begin = clock.now();
     for (unsigned round = 1; contenders.size() > 1; ++round) {
-      if (Error error = playRound(contenders, chooseEnd))
+      if (Error error = playRound(contenders, begin))
         return std::move(error);
       bool isOver = dropSlower(contenders);
-      if (isOver || round == options.rounds || clock.now() >= chooseEnd)
+      if (isOver || round == options.rounds || isHalfOver(begin))
         break;
     }
     if (contenders.empty())
       return none("the best candidates failed in the final");
     // On a noisy machine the wrong one may have been chosen; it is known then.
-    double end = clock.now() + options.maxSeconds / 2;
-    Expected<FinalResult> result = confirm(contenders.front(), end);
+    begin = clock.now();
+    Expected<FinalResult> result = confirm(contenders.front(), begin);
     for (size_t i = 1; i < std::min<size_t>(3, contenders.size()); ++i) {
-      if (!result || result->winner || clock.now() >= end)
+      if (!result || result->winner || isHalfOver(begin))
         break;
-      result = confirm(contenders[i], end);
+      result = confirm(contenders[i], begin);
     }
     return result;
   }
 
 private:
+  double seconds() const {
+    return isDisturbed ? options.noisySeconds : options.maxSeconds;
+  }
+  /// Half of the time is for choosing, half for confirming.
+  bool isHalfOver(double begin) const {
+    return clock.now() >= begin + seconds() / 2;
+  }
+
+  /// When half of them are not known to half of what counts as a gain.
+  void lookForNoise(llvm::ArrayRef<Contender> contenders) {
+    std::vector<double> errors;
+    for (const Contender &contender : contenders)
+      errors.push_back(contender.error);
+    if (!errors.empty() && median(errors) > options.minimumGain / 2)
+      isDisturbed = true;
+  }
+
   FinalResult none(std::string reason) {
     FinalResult result;
     result.reason = std::move(reason);
@@ -85,10 +102,13 @@ private:
         order, [&](size_t a, size_t b) { return ratios[a] < ratios[b]; });
     if (order.size() > options.contenders)
       order.resize(options.contenders);
+    if (order.empty())
+      return {};
+    // A fifth slower is not made up by luck; but the very best may be luck.
+    double third = ratios[order[std::min<size_t>(2, order.size() - 1)]];
     std::vector<Contender> contenders;
     for (size_t index : order)
-      // A fifth slower is not made up by any luck.
-      if (ratios[index] < 1.2 * ratios[order.front()])
+      if (ratios[index] < 1.2 * third)
         contenders.push_back({index, {}, {}, 0});
     return contenders;
   }
@@ -97,7 +117,7 @@ private:
     TimingOptions timing;
     timing.seed = random();
     timing.minSeconds = 0.1;
-    timing.maxSeconds = std::max(0.5, options.maxSeconds / 10);
+    timing.maxSeconds = std::max(0.5, seconds() / 10);
     timing.minRepetitions = 11;
     timing.maxRepetitions = 101;
     timing.loserPairs = 0;
@@ -132,7 +152,7 @@ private:
 
   /// All in one fresh process: it may be a lucky process, but then for all. The
   /// first time the best-looking begin, and when time is up it is about them.
-  Error playRound(std::vector<Contender> &contenders, double end) {
+  Error playRound(std::vector<Contender> &contenders, double begin) {
     if (Error error = timer.startRound())
       return error;
     bool isFirst = contenders.front().processes.empty();
@@ -140,7 +160,7 @@ private:
       std::shuffle(contenders.begin(), contenders.end(), random);
     std::vector<Contender> left;
     for (Contender &contender : contenders) {
-      if (isFirst && left.size() >= 2 && clock.now() >= end)
+      if (isFirst && left.size() >= 2 && isHalfOver(begin))
         break;
       Expected<bool> stays = time(contender);
       if (!stays)
@@ -149,6 +169,7 @@ private:
         left.push_back(std::move(contender));
     }
     contenders = std::move(left);
+    lookForNoise(contenders);
     return Error::success();
   }
 
@@ -206,15 +227,17 @@ private:
     llvm::ArrayRef<double> values = contender.processes;
     if (values.size() < options.confirmations)
       return Answer::Unknown;
-    double centre = median(values);
+    // Asked after every process, and by two tests, of up to three contenders: a
+    // Yes has to be so rarely wrong that all of them are in one of a hundred.
     // The sign test is not upset by a process that went wild.
     for (auto [low, high] :
-         {meanInterval(values, 0.99), signInterval(values, 0.99)}) {
-      if (low > 0 && centre >= gain)
+         {meanInterval(values, 0.9995), signInterval(values, 0.9995)})
+      if (low > 0 && median(values) >= gain)
         return Answer::Yes;
+    for (auto [low, high] :
+         {meanInterval(values, 0.99), signInterval(values, 0.99)})
       if (high < gain)
         return Answer::No;
-    }
     return Answer::Unknown;
   }
 
@@ -225,8 +248,8 @@ private:
     auto [low, high] = contender.pairs.size() < 12
                            ? meanInterval(contender.pairs, 0.99)
                            : signInterval(contender.pairs, 0.99);
-    bool isYes =
-        low > 0 && median(contender.pairs) >= std::log1p(options.minimumGain);
+    // By how much processes differ is not seen in few of them.
+    bool isYes = low > std::log1p(options.minimumGain);
     return isYes ? Answer::Yes : Answer::Unknown;
   }
 
@@ -242,13 +265,13 @@ private:
                    std::exp(std::max(high, centre))};
   }
 
-  Expected<FinalResult> confirm(const Contender &best, double end) {
+  Expected<FinalResult> confirm(const Contender &best, double begin) {
     FinalResult result;
     Contender fresh = {best.index, {}, {}, 0};
     Answer answer = Answer::Unknown;
     unsigned processes = 0;
     while (answer == Answer::Unknown && processes < options.maxConfirmations &&
-           (processes == 0 || clock.now() < end)) {
+           (processes == 0 || !isHalfOver(begin))) {
       if (Error error = timer.startRound())
         return std::move(error);
       Expected<bool> stays = time(fresh, &result);
@@ -257,6 +280,7 @@ private:
       if (!*stays)
         return none("the best candidate failed in the final");
       ++processes;
+      lookForNoise(fresh);
       answer = isGain(fresh);
     }
     if (processes < options.confirmations)
@@ -279,6 +303,7 @@ private:
   const FinalOptions &options;
   Clock &clock;
   std::mt19937_64 random;
+  bool isDisturbed = false;
 };
 
 } // namespace

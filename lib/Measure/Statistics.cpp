@@ -173,25 +173,43 @@ Expected<Speedup> attune::pairedSpeedup(ArrayRef<double> candidateSeconds,
                  std::max(centre, std::exp(high))};
 }
 
+/// The standard error of the median of values, as for a normal distribution:
+/// its quartiles are 1.349 apart, and the median is 1.253 times as uncertain as
+/// the mean.
+static double errorOfMedian(ArrayRef<double> values) {
+  return 1.253 / 1.349 * (quantile(values, 0.75) - quantile(values, 0.25)) /
+         std::sqrt(static_cast<double>(values.size()));
+}
+
+/// The mean of the logarithms of the shortest 40 %, and its variance.
+static std::pair<double, double> shortTimes(ArrayRef<double> times) {
+  std::vector<double> logs;
+  for (double time : times)
+    logs.push_back(std::log(time));
+  std::sort(logs.begin(), logs.end());
+  size_t wanted = static_cast<size_t>(0.4 * double(logs.size()) + 0.5);
+  logs.resize(std::max(std::min<size_t>(3, logs.size()), wanted));
+  double count = static_cast<double>(logs.size()), mean = 0, squares = 0;
+  for (double value : logs)
+    mean += value / count;
+  for (double value : logs)
+    squares += (value - mean) * (value - mean);
+  return {mean, squares / count / count};
+}
+
 double attune::logOfRatio(ArrayRef<double> first, ArrayRef<double> second,
                           double *error) {
-  double shortFirst = quantile(first, 0.25);
-  double shortSecond = quantile(second, 0.25);
-  std::vector<std::pair<double, double>> pairs; // disturbance, log of ratio
+  std::vector<double> ratios;
   for (auto [one, other] : llvm::zip_equal(first, second))
-    pairs.push_back(
-        {one / shortFirst + other / shortSecond, std::log(one / other)});
-  size_t kept = std::max(std::min<size_t>(3, pairs.size()), pairs.size() / 2);
-  std::nth_element(pairs.begin(), pairs.begin() + (kept - 1), pairs.end());
-  std::vector<double> logs;
-  for (size_t i = 0; i < kept; ++i)
-    logs.push_back(pairs[i].second);
-  // As for a normal distribution: its quartiles are 1.349 apart, and the median
-  // is 1.253 times as uncertain as the mean.
+    ratios.push_back(std::log(one / other));
+  double ofPairs = errorOfMedian(ratios);
+  auto [shortFirst, firstVariance] = shortTimes(first);
+  auto [shortSecond, secondVariance] = shortTimes(second);
+  // Half as much again: what was cut off scattered, too.
+  double ofShort = 1.5 * std::sqrt(firstVariance + secondVariance);
   if (error)
-    *error = 1.253 / 1.349 * (quantile(logs, 0.75) - quantile(logs, 0.25)) /
-             std::sqrt(static_cast<double>(kept));
-  return medianInPlace(logs);
+    *error = std::min(ofPairs, ofShort);
+  return ofPairs < ofShort ? medianInPlace(ratios) : shortFirst - shortSecond;
 }
 
 Drift attune::baselineDrift(ArrayRef<double> baselineSeconds) {

@@ -33,6 +33,7 @@ WorkerProcess::~WorkerProcess() = default;
 
 void WorkerProcess::stop() {
   process.reset();
+  group.reset();
   folder.reset();
 }
 
@@ -44,6 +45,10 @@ std::optional<Containment> WorkerProcess::getContainment() const {
   if (!getPid())
     return std::nullopt;
   return process->getContainment();
+}
+
+const ControlGroup *WorkerProcess::getControlGroup() const {
+  return getPid() && group ? &*group : nullptr;
 }
 
 int WorkerProcess::getPid() const {
@@ -113,8 +118,10 @@ Error WorkerProcess::startOnce(bool &wasKilled) {
   std::string what;
   if (event == Subprocess::Event::Line) {
     Expected<json::Object> hello = parseMessage(*process->takeLine());
-    if (hello && hello->getString("kind") == StringRef("hello"))
+    if (hello && hello->getString("kind") == StringRef("hello")) {
+      joinControlGroup();
       return Error::success();
+    }
     what = hello ? "did not say hello" : llvm::toString(hello.takeError());
   } else if (event == Subprocess::Event::Ended) {
     what = process->getEnd()->describe();
@@ -127,6 +134,25 @@ Error WorkerProcess::startOnce(bool &wasKilled) {
   stop();
   return makeError("{0}: cannot be used as a worker: {1}", options.arguments[0],
                    what);
+}
+
+/// Before its first job, so that all it ever starts is in there. Where this is
+/// not allowed (attune doctor says why) the watchdog has to do.
+void WorkerProcess::joinControlGroup() {
+  Expected<ControlGroup> made = ControlGroup::create(options.controlGroups);
+  Error error = made ? made->add(process->getPid()) : made.takeError();
+  if (error)
+    return llvm::consumeError(std::move(error));
+  group = std::move(*made);
+}
+
+/// A little above what the watchdog permits, which says more about what it
+/// ends; tasks are threads, too.
+void WorkerProcess::limitControlGroup(const Limits &limits) {
+  if (!group)
+    return;
+  uint64_t memory = limits.memoryBytes ? limits.memoryBytes + (64ull << 20) : 0;
+  llvm::consumeError(group->limit(memory, 16ull * limits.processes));
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,6 +191,7 @@ Expected<WorkerProcess::Attempt> WorkerProcess::attempt(const std::string &line,
   SystemClock clock;
   process->takeOutput();
   process->limitFileBytes(limits.fileBytes);
+  limitControlGroup(limits);
   double begin = clock.now();
   double cpuAtStart = process->usage().cpuSeconds;
   uint64_t outputAtStart = process->outputBytes(), peakBytes = 0;
@@ -184,8 +211,9 @@ Expected<WorkerProcess::Attempt> WorkerProcess::attempt(const std::string &line,
       return made;
     }
     case Subprocess::Event::Ended: {
-      bool killedByOthers = process->getEnd()->signal == SIGKILL;
-      JobResult result = died(*process->getEnd());
+      bool killedByOthers = process->getEnd()->signal == SIGKILL &&
+                            !(group && group->outOfMemoryKills());
+      JobResult result = died(*process->getEnd(), limits);
       result.peakBytes = peakBytes;
       return Attempt{std::move(result), killedByOthers, true};
     }
@@ -214,10 +242,7 @@ std::optional<JobResult> WorkerProcess::overLimit(const Limits &limits,
       process->usage(limits.processes ? limits.processes : 1000);
   peakBytes = std::max(peakBytes, usage.residentBytes);
   if (limits.memoryBytes && usage.residentBytes > limits.memoryBytes)
-    return broken(Outcome::OutOfMemory,
-                  llvm::formatv("used more than {0:f0} MB of memory",
-                                limits.memoryBytes / 1e6)
-                      .str());
+    return tooMuchMemory(limits);
   if (limits.processes && usage.processes > limits.processes)
     return broken(
         crashOutcome(),
@@ -243,6 +268,13 @@ std::optional<JobResult> WorkerProcess::overLimit(const Limits &limits,
   return std::nullopt;
 }
 
+JobResult WorkerProcess::tooMuchMemory(const Limits &limits) {
+  return broken(Outcome::OutOfMemory,
+                llvm::formatv("used more than {0:f0} MB of memory",
+                              limits.memoryBytes / 1e6)
+                    .str());
+}
+
 JobResult WorkerProcess::broken(Outcome outcome, const llvm::Twine &reason) {
   JobResult result;
   result.outcome = outcome;
@@ -250,7 +282,9 @@ JobResult WorkerProcess::broken(Outcome outcome, const llvm::Twine &reason) {
   return result;
 }
 
-JobResult WorkerProcess::died(const ProcessEnd &end) {
+JobResult WorkerProcess::died(const ProcessEnd &end, const Limits &limits) {
+  if (end.signal == SIGKILL && group && group->outOfMemoryKills())
+    return tooMuchMemory(limits);
   if (end.signal == SIGKILL)
     return broken(Outcome::OutOfMemory,
                   "killed from outside, twice; the machine may have run out of "

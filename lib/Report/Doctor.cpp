@@ -7,6 +7,7 @@
 #include "attune/Report/Doctor.h"
 
 #include "attune/Database/Environment.h"
+#include "attune/Measure/ControlGroup.h"
 #include "attune/Support/Subprocess.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -220,7 +221,10 @@ void Doctor::checkGovernor() {
   if (governor.empty())
     return add("governor", Status::Ok, "none (a virtual machine, or fixed)");
   bool steady = governor == "performance";
-  add("governor", steady ? Status::Ok : Status::Warn, governor,
+  double megahertz = Environment::sample(options.root).megahertz;
+  add("governor", steady ? Status::Ok : Status::Warn,
+      megahertz > 0 ? formatv("{0}, now {1:f0} MHz", governor, megahertz).str()
+                    : governor,
       "the clock changes while measuring; for steadier times: cpupower "
       "frequency-set -g performance");
 }
@@ -311,17 +315,15 @@ void Doctor::checkCounters() {
       "for hardware counters in profiles: sysctl kernel.perf_event_paranoid=2");
 }
 
-/// What candidates can do to this machine: asked by starting a program the way
-/// run processes are started.
+/// What candidates can do to this machine.
 void Doctor::checkContainment() {
-  ProcessOptions probe;
-  probe.arguments = {"/bin/true"};
-  probe.containment = Containment::Namespace;
-  auto process = Subprocess::spawn(probe);
-  if (!process)
-    return add("isolation", Status::Warn, llvm::toString(process.takeError()),
+  ControlGroupPlace place = ControlGroupPlace::ofThisProcess();
+  place.root = options.root;
+  auto bounds = findBounds(place);
+  if (!bounds)
+    return add("isolation", Status::Warn, llvm::toString(bounds.takeError()),
                "install Attune again");
-  bool isNamespace = process->getContainment() == Containment::Namespace;
+  bool isNamespace = bounds->containment == Containment::Namespace;
   add("isolation", isNamespace ? Status::Ok : Status::Warn,
       isNamespace ? "candidates have processes of their own and no network"
                   : "the kernel permits no namespaces: candidates reach the "
@@ -329,6 +331,15 @@ void Doctor::checkContainment() {
                     "the kernel",
       "sysctl kernel.unprivileged_userns_clone=1, or run as root in a "
       "container of its own, when programs are not yours");
+  // The watchdog is enough for all but a stranger's program.
+  add("limits", Status::Ok,
+      bounds->controlGroups
+          ? formatv("memory and processes by control groups (version {0}), and "
+                    "a watchdog",
+                    bounds->controlGroups)
+                .str()
+          : "a watchdog that looks every 10 ms; no control groups: " +
+                bounds->whyNoGroups);
 }
 
 std::vector<Finding> Doctor::examine() {

@@ -22,7 +22,9 @@ namespace attune::session {
 /// Trying again is cheap unless it means to wait for a limit once more.
 static bool isWorthAnother(int attempt, Outcome outcome, const Limits &limits) {
   if (outcome == Outcome::RunTimeout)
-    return attempt < 4 && limits.wallSeconds <= 60;
+    return attempt < (limits.wallSeconds <= 60    ? 4
+                      : limits.wallSeconds <= 600 ? 2
+                                                  : 1);
   return outcome != Outcome::Ok && attempt < 5;
 }
 
@@ -37,11 +39,23 @@ Expected<RunResult> runSurely(Executor &executor, const RunJob &job,
 
 Expected<Measurement> measureSurely(Executor &executor, const MeasureJob &job,
                                     const Limits &limits, BelieveWrong wrong) {
+  bool wasWrong = false;
+  int wanted = 1;
   for (int attempt = 1;; ++attempt) {
     auto result = executor.measure(job, limits);
-    if (!result || !isWorthAnother(attempt, result->outcome, limits) ||
-        (result->outcome == Outcome::WrongResult &&
-         wrong == BelieveWrong::Once))
+    if (!result)
+      return result;
+    Outcome outcome = result->outcome;
+    bool isBelieved = wrong == BelieveWrong::Once ||
+                      (wrong == BelieveWrong::Twice && wasWrong);
+    if (outcome == Outcome::WrongResult) {
+      if (isBelieved)
+        return result;
+      wasWrong = true;
+      wanted = wrong == BelieveWrong::Twice ? 2 : 1;
+    }
+    if (outcome == Outcome::Ok ? --wanted == 0
+                               : !isWorthAnother(attempt, outcome, limits))
       return result;
   }
 }

@@ -46,6 +46,19 @@ private:
   ArrayRef<Configuration> configurations;
 };
 
+/// Stands still for what failed: one that hangs must not take the time in which
+/// the others are compared.
+class DispatchFinal::FairClock final : public Clock {
+public:
+  explicit FairClock(const DispatchFinal &final) : final(final) {}
+  double now() override {
+    return final.state.parts.clock.now() - final.lostSeconds;
+  }
+
+private:
+  const DispatchFinal &final;
+};
+
 double finalSeconds(const State &state) {
   size_t chosen = count_if(state.dispatches, [](const DispatchState &other) {
     return other.chosen;
@@ -60,9 +73,10 @@ FinalOptions DispatchFinal::options() const {
   options.minimumGain = state.options.minimumGain;
   options.seed = state.options.seed;
   options.maxSeconds = finalSeconds(state);
+  options.noisySeconds = 2 * options.maxSeconds;
   // Whoever wants us to stop waits for this.
   if (interruptRequested() != Interrupt::None) {
-    options.maxSeconds = 0.5;
+    options.maxSeconds = options.noisySeconds = 0.5;
     options.contenders = 3;
     options.maxConfirmations = 1;
   }
@@ -72,7 +86,8 @@ FinalOptions DispatchFinal::options() const {
 Error DispatchFinal::hold(ArrayRef<Configuration> configurations,
                           ArrayRef<double> ratios) {
   Timer timer(*this, configurations);
-  auto result = holdFinal(ratios, timer, options(), state.parts.clock);
+  FairClock clock(*this);
+  auto result = holdFinal(ratios, timer, options(), clock);
   for (const auto &library : libraries)
     state.parts.backend.removeLibrary(library.second.library);
   libraries.clear();
@@ -138,35 +153,53 @@ DispatchFinal::makeTrial(const Configuration &configuration,
                                       : ArrayRef(dispatch.moreInputs));
   if (!trial)
     return trial.takeError();
+  double seconds = state.parts.clock.now() - start;
   if (trial->outcome == Outcome::Ok)
     checked.insert(toString(configuration));
-  if (Error error = parts.record(*trial, state.parts.clock.now() - start))
+  else if (interruptRequested() == Interrupt::None) // Nobody waits for the end.
+    lostSeconds += seconds;
+  if (Error error = parts.record(*trial, seconds))
     return std::move(error);
   return std::move(*trial);
 }
 
+/// What a failure takes of the trust in a candidate. Crashes are the commonest
+/// accident and cost little to try again; wrong results are rarely one, and a
+/// hang takes all of its limit.
+static int trustLost(Outcome outcome) {
+  switch (outcome) {
+  case Outcome::WrongResult:
+  case Outcome::RunTimeout:
+  case Outcome::CompileTimeout:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
 /// Those that come here worked before, or should have: a failure may be an
-/// accident. It is believed the third time, the search's included, and the
-/// fourth of one that worked in the final. After a wrong result, two right
-/// ones are wanted.
+/// accident, and is believed when the trust in the candidate is used up. With
+/// 10 % of jobs failing by accident that happens to one good candidate in ten
+/// thousand. After a wrong result, two right ones are wanted.
 Expected<std::optional<Trial>>
 DispatchFinal::confirm(const Configuration &configuration,
                        const TimingOptions &timing) {
   std::string name = toString(configuration);
-  int failuresLeft = 3;
-  if (worked.contains(name))
-    failuresLeft = 4;
-  else if (any_of(parts.outcomes, [&](const auto &entry) {
-             return entry.first == configuration && entry.second != Outcome::Ok;
-           }))
-    failuresLeft = 2;
+  int trust = 6;
+  if (any_of(parts.outcomes,
+             [&](const auto &entry) {
+               return entry.first == configuration &&
+                      entry.second != Outcome::Ok;
+             }) &&
+      !worked.contains(name))
+    trust = 4;
   int wanted = 1;
   while (true) {
     auto trial = makeTrial(configuration, timing);
     if (!trial || !*trial)
       return trial;
     Outcome outcome = (*trial)->outcome;
-    if (outcome != Outcome::Ok && --failuresLeft == 0)
+    if (outcome != Outcome::Ok && (trust -= trustLost(outcome)) <= 0)
       return trial;
     if (outcome == Outcome::WrongResult)
       wanted = 2;

@@ -44,6 +44,7 @@ public:
 
 private:
   class Timer;
+  class FairClock;
   FinalOptions options() const;
   llvm::Expected<CompiledCandidate>
   compileFinalist(const Configuration &configuration);
@@ -58,6 +59,7 @@ private:
   DispatchState &dispatch;
   llvm::StringMap<CompiledCandidate> libraries;
   llvm::StringSet<> checked, worked;
+  double lostSeconds = 0; ///< To failures.
   bool isFreshWanted = false, areMoreInputsMade = false;
 };
 

@@ -45,7 +45,7 @@ Expected<EntryReport> compareRun(State &state, const EntryRun &run,
   report.name = run.entry;
   if (!run.label.empty())
     report.name += " (" + run.label + ")";
-  MeasureJob job = makeMeasureJob(tuned, state.baseline, run,
+  MeasureJob job = makeMeasureJob(tuned, state.untuned, run,
                                   state.options.threads, state.options.seed);
   job.entry = run.entry;
   job.timing.minSeconds = seconds;
@@ -55,9 +55,10 @@ Expected<EntryReport> compareRun(State &state, const EntryRun &run,
   job.timing.loserPairs = 0;
   job.timing.intervalWidth = 0.02;
   auto executor = state.parts.createExecutor({});
-  auto result = measureSurely(
-      *executor, job, runLimits(2 * seconds + 20 * state.programSeconds),
-      BelieveWrong::Once);
+  // Timing ends by itself; more than that is for starting and checking.
+  Limits limits = runLimits(2 * state.programSeconds);
+  limits.wallSeconds += 2 * seconds;
+  auto result = measureSurely(*executor, job, limits, BelieveWrong::Twice);
   if (!result)
     return result.takeError();
   report.outputsAgree = result->outcome == Outcome::Ok;
@@ -157,6 +158,13 @@ SessionReport describeSession(const State &state) {
   report.notes = state.parts.backend.notes();
   append_range(report.notes, describeReuse(state));
   report.warnings = state.warnings;
+  if (state.machineAtFirst) {
+    const Environment &first = *state.machineAtFirst;
+    report.notes.push_back("the machine: " +
+                           describe(first, *state.machineLately));
+    append_range(report.warnings, findDisturbances(first, *state.machineLately,
+                                                   options.target.cores));
+  }
   if (!state.drifts.empty())
     report.warnings.push_back(describeDrifts(state.drifts));
   return report;
@@ -193,23 +201,56 @@ struct Tuned {
   std::string library;
 };
 
-Expected<Tuned> buildTuned(State &state) {
+void dropWinner(DispatchState &dispatch, StringRef reason) {
+  dispatch.winner.reset();
+  dispatch.speedup = {};
+  dispatch.tunedSeconds = dispatch.baselineSeconds;
+  dispatch.reason = reason.str();
+}
+
+/// Winners in variants that are not made any more go with them.
+bool dropUnapplied(State &state, const ApplyResult &applied) {
+  bool dropped = false;
+  for (const AppliedEntry &entry : applied.entries)
+    for (DispatchState &dispatch : state.dispatches)
+      if (entry.dispatches.empty() && dispatch.winner &&
+          dispatch.dispatch->fingerprint == entry.entry->fingerprint) {
+        dropWinner(dispatch, "its sizes gain nothing over the general way");
+        dropped = true;
+      }
+  return dropped;
+}
+
+/// With a variant for each of `sizes`.
+Expected<Tuned> buildTuned(State &state, std::vector<EntrySizes> sizes) {
+  bool isWhole = sizes == variantsFor(state.inputs);
   Tuned tuned{specOf(state), ""};
+  tuned.spec.sizes = sizes;
   ApplyResult applied;
   auto library = state.parts.backend.buildTuned(tuned.spec, applied, "");
   if (!library)
     return library.takeError();
+  if (!isWhole && dropUnapplied(state, applied))
+    return buildTuned(state, std::move(sizes));
   if (!applied.appliedAll())
     return makeError("the spec does not apply to the program it was made for");
   tuned.library = std::move(*library);
   return tuned;
 }
 
-void dropWinner(DispatchState &dispatch, StringRef reason) {
-  dispatch.winner.reset();
-  dispatch.speedup = {};
-  dispatch.tunedSeconds = dispatch.baselineSeconds;
-  dispatch.reason = reason.str();
+/// The variants that are faster than the general way, for certain.
+std::vector<EntrySizes> findGoodSizes(const State &state,
+                                      const SessionReport &report) {
+  std::vector<EntrySizes> good;
+  for (const EntrySizes &sizes : variantsFor(state.inputs)) {
+    bool isGood = true;
+    for (auto [input, entry] : zip_equal(state.inputs, report.entries))
+      if (input.entry == sizes.entry && input.sizes == sizes.sizes)
+        isGood &= entry.outputsAgree && entry.speedup.low > 1;
+    if (isGood)
+      good.push_back(sizes);
+  }
+  return good;
 }
 
 Error rebuildIfDropped(State &state, Tuned &tuned) {
@@ -219,7 +260,7 @@ Error rebuildIfDropped(State &state, Tuned &tuned) {
       });
   if (winners == tuned.spec.entries.size())
     return Error::success();
-  return buildTuned(state).moveInto(tuned);
+  return buildTuned(state, tuned.spec.sizes).moveInto(tuned);
 }
 
 /// What wins alone may lose inside the program, where caches hold other data: a
@@ -260,7 +301,7 @@ Expected<SessionReport> measureTuned(State &state, const Tuned &tuned,
     if (!entry)
       return entry.takeError();
     // Nothing was found, nothing was changed: there is nothing to compare.
-    if (tuned.spec.entries.empty()) {
+    if (tuned.spec.entries.empty() && tuned.spec.sizes.empty()) {
       entry->speedup = {1, 1, 1};
       entry->tunedSeconds = entry->baselineSeconds;
     }
@@ -278,7 +319,7 @@ Expected<SessionReport> finish(State &state, StringRef folder,
   progress.stage = "verifying";
   progress.elapsedSeconds = state.elapsed();
   state.parts.progress.update(progress);
-  auto tuned = buildTuned(state);
+  auto tuned = buildTuned(state, variantsFor(state.inputs));
   if (!tuned)
     return tuned.takeError();
   if (Error error = keepWinnersInside(state, *tuned))
@@ -286,6 +327,14 @@ Expected<SessionReport> finish(State &state, StringRef folder,
   auto report = measureTuned(state, *tuned, comparisonSeconds);
   if (!report)
     return report.takeError();
+  std::vector<EntrySizes> sizes = findGoodSizes(state, *report);
+  if (sizes != tuned->spec.sizes && report->program.outputsAgree) {
+    if (Error error = buildTuned(state, std::move(sizes)).moveInto(*tuned))
+      return std::move(error);
+    report = measureTuned(state, *tuned, comparisonSeconds);
+    if (!report)
+      return report.takeError();
+  }
   // A spec never makes the program slower, and never makes it wrong.
   // Where candidates are whole programs, they may have been next to another one
   // than the best that there is without a spec.
@@ -294,7 +343,7 @@ Expected<SessionReport> finish(State &state, StringRef folder,
   });
   bool slower = report->program.speedup.high < 1 ||
                 (isWithin && report->program.speedup.value <= 1);
-  if (!tuned->spec.entries.empty() &&
+  if ((!tuned->spec.entries.empty() || !tuned->spec.sizes.empty()) &&
       (slower || !report->program.outputsAgree)) {
     std::string reason =
         slower ? "the whole program was slower with what won alone"
@@ -304,7 +353,7 @@ Expected<SessionReport> finish(State &state, StringRef folder,
     for (DispatchState &dispatch : state.dispatches)
       if (dispatch.winner)
         dropWinner(dispatch, reason);
-    if (Error error = rebuildIfDropped(state, *tuned))
+    if (Error error = buildTuned(state, {}).moveInto(*tuned))
       return std::move(error);
     report = measureTuned(state, *tuned, comparisonSeconds);
     if (!report)

@@ -41,11 +41,13 @@ std::vector<Turn> makeTurns(State &state) {
 }
 
 /// What the end takes: `ending`, and before it the finals of those that are not
-/// done, which leave most of a short budget to the search.
+/// done, which leave most of a short budget to the search. Those of a disturbed
+/// machine may take twice their time; few take all of it.
 double reserveFor(const State &state, ArrayRef<Turn> turns, double ending) {
   auto open = count_if(turns, [](const Turn &turn) { return turn.isOpen(); });
-  return ending + std::min(0.25 * state.options.budget.seconds,
-                           static_cast<double>(open) * finalSeconds(state));
+  return ending +
+         std::min(0.25 * state.options.budget.seconds,
+                  1.5 * static_cast<double>(open) * finalSeconds(state));
 }
 
 /// What is left for those from `first` on goes to `first` by its promise.

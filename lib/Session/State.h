@@ -61,6 +61,7 @@ struct State {
   std::unique_ptr<Executor> executor;
   std::vector<EntryRun> runs;
   std::string baseline;      ///< Library of the whole program.
+  std::string untuned;       ///< The same without variants for sizes.
   double programSeconds = 0; ///< Of one run, untuned, all entries.
   /// What the reference took for the slowest input; the untuned program takes
   /// less.
@@ -70,6 +71,8 @@ struct State {
   std::vector<Configuration> earlierWinners;
   std::string stopReason;
   std::vector<std::string> warnings;
+  /// The machine at the begin and lately; nothing before the first sample.
+  std::optional<Environment> machineAtFirst, machineLately;
   /// Of log.txt on the clock, and whether it could be.
   double logWrittenAt = 0;
   bool logFailed = false;
@@ -138,8 +141,12 @@ llvm::Error prepareMoreInputs(State &state, DispatchState &dispatch);
 /// twice, is taken for an accident.
 llvm::Expected<RunResult> runSurely(Executor &executor, const RunJob &job,
                                     const Limits &limits);
-/// `Once`: a wrong result is believed at once.
-enum class BelieveWrong { Once, WhenRepeated };
+/// When a wrong result is believed.
+enum class BelieveWrong {
+  Once,
+  Twice, ///< After one, two right ones are wanted.
+  WhenRepeated,
+};
 llvm::Expected<Measurement> measureSurely(Executor &executor,
                                           const MeasureJob &job,
                                           const Limits &limits,

@@ -151,6 +151,16 @@ Error recordTrial(State &state, const TrialRecord &record) {
 
 Error recordEnvironment(State &state) {
   Environment now = Environment::sample();
+  if (!state.machineAtFirst) {
+    // An error is said where candidates run.
+    if (auto bounds = findBounds(ControlGroupPlace::ofThisProcess()))
+      now.bounds = describe(*bounds);
+    else
+      consumeError(bounds.takeError());
+    state.machineAtFirst = now;
+  }
+  now.bounds = state.machineAtFirst->bounds;
+  state.machineLately = now;
   return store(state, [&](Database &database) {
     return database.recordEnvironment(state.sessionId, now);
   });

@@ -108,7 +108,13 @@ class Storm:
     # --- what is done to it ---------------------------------------------------
 
     def workers(self):
-        return [pid for pid in self.bench.children() if pid != self.tuner.pid]
+        """Attune's own: compile workers, runners, keepers. A killed linker is a test of Codegen's."""
+        found = []
+        for pid in self.bench.children():
+            with contextlib.suppress(OSError):
+                if pid != self.tuner.pid and os.readlink(f"/proc/{pid}/exe").startswith(str(self.bench.attune.parent)):
+                    found.append(pid)
+        return found
 
     def send(self, pid, number):
         with contextlib.suppress(ProcessLookupError):

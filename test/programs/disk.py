@@ -167,6 +167,20 @@ def damaged(session, row):
 
 
 @test
+@fault("Results", "a bug in our own fusion, in a program of several dispatches",
+       "what fusion made is changed as it is written: a sum subtracts", "error",
+       "error: the untuned program: output ...: ... is ..., not ...")
+def bug_in_fusion(session, row):
+    """Before anything is tuned or announced: the reference has not been through fusion."""
+    ends_with_error(row, session.tune(fault="subtract", path="dispatched.mlir"))
+    if session.reported() or (session.out / "spec.mlir").exists():
+        raise Failed("a winner was announced for a program that is wrong")
+    done = session.tune(budget="4")
+    if done.returncode:
+        raise Failed(f"without the bug: {done.stderr[-300:]}")
+
+
+@test
 @fault("Session", "the clock jumps", "the date jumps years forth and back at every look", "goes on",
        "outputs agree with ...")
 def clock_jumps(session, row):

@@ -10,6 +10,8 @@
 //   ATTUNE_SHIM_FAULT  ENOSPC, EIO: writes and fsync fail so.
 //                      EROFS: opening to write fails so.
 //                      short: every write writes half.
+//                      subtract: where a program's text is written, an addition
+//                      becomes a subtraction: a bug of whoever wrote it.
 //                      memory: there is none left (malloc).
 //                      clock: the date jumps years at every look.
 //   ATTUNE_SHIM_PATH   Only files whose path has this text in it.
@@ -78,8 +80,24 @@ static size_t shortened(int file, size_t size) {
     }                                                                          \
   } while (0)
 
+/// A program that is written with its first addition wrong.
+static ssize_t writeSubtraction(int file, const char *data, size_t size) {
+  char *text = malloc(size);
+  if (!text)
+    return -1;
+  memcpy(text, data, size);
+  char *sum = memmem(text, size, "arith.addf", 10);
+  if (sum)
+    memcpy(sum, "arith.subf", 10);
+  ssize_t written = REAL(write)(file, text, size);
+  free(text);
+  return written;
+}
+
 ssize_t write(int file, const void *data, size_t size) {
   FAIL_IF_MEANT(file);
+  if (isFault("subtract") && isMeantFile(file))
+    return writeSubtraction(file, data, size);
   return REAL(write)(file, data, shortened(file, size));
 }
 

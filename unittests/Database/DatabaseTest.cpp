@@ -405,11 +405,15 @@ TEST(EnvironmentTest, ReadsAMachine) {
                      "MemTotal: 10 kB\nMemAvailable:    2048 kB\n"));
   cantFail(writeFile(cpufreq + "/scaling_governor", "powersave\n"));
   cantFail(writeFile(cpufreq + "/scaling_cur_freq", "2500000\n"));
+  std::string topology = cpufreq + "/../topology";
+  cantFail(createFolder(topology));
+  cantFail(writeFile(topology + "/thread_siblings_list", "0,4\n"));
   Environment environment = Environment::sample(folder.getPath());
   EXPECT_EQ(environment.load1, 0.5);
   EXPECT_EQ(environment.load5, 1.25);
   EXPECT_EQ(environment.governor, "powersave");
   EXPECT_EQ(environment.megahertz, 2500);
+  EXPECT_EQ(environment.threadsPerCore, 2);
   EXPECT_EQ(environment.totalTicks, 1000);
   EXPECT_EQ(environment.stealTicks, 35);
   EXPECT_EQ(environment.freeMemoryBytes, 2048 * 1024);
@@ -418,6 +422,18 @@ TEST(EnvironmentTest, ReadsAMachine) {
   later.totalTicks += 100;
   later.stealTicks += 25;
   EXPECT_EQ(stealFraction(environment, later), 0.25);
+  environment.bounds = "memory by a watchdog";
+  EXPECT_EQ(describe(environment, later),
+            "load 0.50, clock governor powersave at 2500 MHz, 2 threads a "
+            "core, 25.0 % of CPU time stolen, memory by a watchdog");
+  EXPECT_EQ(findDisturbances(environment, later, 2),
+            (std::vector<std::string>{
+                "25.0 % of CPU time went to other guests of this host: tune "
+                "longer, or on a quieter host",
+                "the clock changes with the load (governor powersave): "
+                "cpupower frequency-set -g performance"}));
+  later.load1 = 3;
+  EXPECT_EQ(findDisturbances(later, later, 2).size(), 2u);
   EXPECT_EQ(stealFraction(environment, environment), -1);
 }
 

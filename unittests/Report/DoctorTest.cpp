@@ -85,13 +85,24 @@ TEST_F(DoctorTest, SoundMachineIsOk) {
   expectOk("lld", "LLD 22.1.0 (");
   expectOk("clang", "clang version 22.1.0 (");
   expectOk("caches", "L1 32K, L2 512K");
-  expectOk("governor", "performance");
+  put(cpu + "cpufreq/scaling_cur_freq", "2500000\n");
+  expectOk("governor", "performance, now 2500 MHz");
   expectOk("load", "0.10");
   expectOk("steal", "0.0 %");
   expectOk("memory", "16 GiB free");
   expectOk("counters", "perf_event_paranoid = 2");
   expectOk("disk", "free in");
   EXPECT_THAT(find("isolation").found, HasSubstr("candidates"));
+}
+
+TEST_F(DoctorTest, ControlGroupsAreUsedWhereTheyAreAllowed) {
+  expectOk("limits", "watchdog that looks every 10 ms; no control groups: ");
+  expectOk("limits", "no control groups for memory and processes");
+  put("sys/fs/cgroup/cgroup.controllers", "memory pids\n");
+  put("sys/fs/cgroup/tuners/cgroup.subtree_control", "memory pids\n");
+  setenv("ATTUNE_CGROUP", "/tuners", 1);
+  expectOk("limits", "by control groups (version 2), and a watchdog");
+  unsetenv("ATTUNE_CGROUP");
 }
 
 TEST_F(DoctorTest, BusyMachineIsAWarning) {

@@ -9,6 +9,7 @@
 
 #include "Fixture.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "gmock/gmock.h"
 #include <csignal>
 #include <sys/resource.h>
@@ -39,6 +40,22 @@ protected:
     getrlimit(RLIMIT_FSIZE, &limit);
     limit.rlim_cur = bytes ? bytes : limit.rlim_max;
     setrlimit(RLIMIT_FSIZE, &limit);
+  }
+
+  /// A line for each dispatch with another winner than in a calm session.
+  static std::string differentWinners(const SessionReport &calm,
+                                      const SessionReport &stormy) {
+    auto text = [](const DispatchReport &report) {
+      return report.configuration ? attune::toString(*report.configuration)
+                                  : "nothing (" + report.reason + ")";
+    };
+    std::string lines;
+    for (const DispatchReport &wanted : calm.dispatches)
+      if (const DispatchReport &found = row(stormy, wanted.name);
+          found.configuration != wanted.configuration)
+        lines += formatv("{0}: {1}, and in calm {2}\n", wanted.name,
+                         text(found), text(wanted));
+    return lines;
   }
 
   /// The session in a process of its own, for the limit's sake; no file can be
@@ -169,30 +186,38 @@ TEST_F(FaultTest, AccidentsDoNotChangeTheWinners) {
   options.budget.trials.reset();
   SessionReport calm = mustTune();
   ASSERT_EQ(calm.dispatches.size(), 20u);
+  for (const DispatchReport &dispatch : calm.dispatches)
+    ASSERT_TRUE(dispatch.configuration) << dispatch.name;
 
-  int allSame = 0;
-  for (uint64_t seed : {1, 2, 3, 4}) {
+  // The best is ahead of the second by 14 %, and the noise is 1 %: winners that
+  // differ are lost to accidents, not to noise. ATTUNE_SEEDS=20 shows more.
+  const char *wanted = std::getenv("ATTUNE_SEEDS");
+  uint64_t seeds = 4;
+  if (wanted)
+    ASSERT_FALSE(StringRef(wanted).getAsInteger(10, seeds));
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
     database = cantFail(Database::inMemory());
     world.clock = FakeClock();
     world.accident = accidents(seed);
     SessionReport stormy = mustTune();
-    int64_t failures = 0, trials = 0, same = 0;
-    for (const DispatchReport &dispatch : calm.dispatches) {
-      const DispatchReport &other = row(stormy, dispatch.name);
-      ASSERT_TRUE(dispatch.configuration) << dispatch.name;
-      same += other.configuration == dispatch.configuration;
-      failures += other.trials.failures();
-      trials += other.trials.total();
+    int64_t failures = 0, trials = 0;
+    for (const DispatchReport &dispatch : stormy.dispatches) {
+      failures += dispatch.trials.failures();
+      trials += dispatch.trials.total();
     }
     // As many as were meant to be; else the test shows nothing.
     EXPECT_GT(failures, trials / 10);
-    // One in a hundred meets three accidents in a row.
-    EXPECT_GE(same, 19) << "seed " << seed;
-    allSame += same == 20;
-    EXPECT_LT(stormy.elapsedSeconds, 1.5 * calm.elapsedSeconds);
+    EXPECT_EQ(differentWinners(calm, stormy), "") << "seed " << seed;
+    double longer = stormy.elapsedSeconds / calm.elapsedSeconds;
+    EXPECT_LT(longer, 1.5) << "seed " << seed;
     EXPECT_TRUE(stormy.program.outputsAgree);
+    if (wanted)
+      outs() << formatv("seed {0}: {1} of {2} trials failed, {3} of 20 winners "
+                        "differ, {4:f2} times the time\n",
+                        seed, failures, trials,
+                        StringRef(differentWinners(calm, stormy)).count('\n'),
+                        longer);
   }
-  EXPECT_GE(allSame, 3);
 }
 
 } // namespace

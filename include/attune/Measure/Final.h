@@ -32,10 +32,12 @@ struct FinalOptions {
   double minimumGain = 0.01;
   /// Time for all of it, roughly; at least one round is held and confirmed.
   double maxSeconds = 6;
+  /// Instead of it on a machine that is seen to be disturbed.
+  double noisySeconds = 12;
   unsigned contenders = 8;        ///< Of the search's, the best-looking.
-  unsigned rounds = 3;            ///< Of choosing.
+  unsigned rounds = 6;            ///< Of choosing, at most.
   unsigned confirmations = 4;     ///< Processes, at least, ...
-  unsigned maxConfirmations = 12; ///< ... until it is certain either way.
+  unsigned maxConfirmations = 16; ///< ... until it is certain either way.
   uint64_t seed = 0;
 };
 

@@ -33,11 +33,11 @@ std::pair<double, double> meanInterval(llvm::ArrayRef<double> values,
 std::pair<double, double> signInterval(llvm::ArrayRef<double> values,
                                        double confidence);
 
-/// log(first / second) of two programs that ran in turns: the median over the
-/// half of the pairs that were disturbed least. Others who interrupt add to
-/// times and never take away, so pairs that are short together are the better
-/// ones; which of the two is faster has no part in the choice. `error` gets the
-/// standard error of that median.
+/// log(first / second) of two programs that ran in turns, by whichever of two
+/// ways is more certain. The median over pairs takes out what slows both down.
+/// The shortest 40 % of either compared, means of logarithms: others who
+/// interrupt add to times and never take away, and where most samples are
+/// interrupted few pairs have two good ones. `error` gets the standard error.
 double logOfRatio(llvm::ArrayRef<double> first, llvm::ArrayRef<double> second,
                   double *error = nullptr);
 

@@ -9,6 +9,7 @@
 #ifndef ATTUNE_MEASURE_WORKER_H
 #define ATTUNE_MEASURE_WORKER_H
 
+#include "attune/Measure/ControlGroup.h"
 #include "attune/Measure/Protocol.h"
 #include "attune/Support/Files.h"
 #include "attune/Support/Subprocess.h"
@@ -55,6 +56,8 @@ struct WorkerOptions {
   unsigned jobsPerProcess = 500; ///< Then a new one: leaks end.
   /// What the child starts ends with it, and none of it has a network.
   Containment containment = Containment::Namespace;
+  /// Where it gets a control group, if that is allowed there.
+  ControlGroupPlace controlGroups = ControlGroupPlace::ofThisProcess();
 };
 
 /// A child process with a temporary folder (its working folder and TMPDIR, so
@@ -83,6 +86,8 @@ public:
 
   /// What the running child got of WorkerOptions::containment.
   std::optional<Containment> getContainment() const;
+  /// The running child's control group; null where there is none.
+  const ControlGroup *getControlGroup() const;
   /// 0 when none is running. For tests and messages.
   int getPid() const;
   /// Processes started so far.
@@ -93,7 +98,10 @@ private:
   llvm::Expected<Attempt> attempt(const std::string &line, int64_t id,
                                   const Limits &limits);
   llvm::Expected<Attempt> answered(llvm::StringRef line, int64_t id);
-  JobResult died(const ProcessEnd &end);
+  void joinControlGroup();
+  void limitControlGroup(const Limits &limits);
+  JobResult tooMuchMemory(const Limits &limits);
+  JobResult died(const ProcessEnd &end, const Limits &limits);
   JobResult broken(Outcome outcome, const llvm::Twine &reason);
   std::optional<JobResult> overLimit(const Limits &limits, double seconds,
                                      double cpuAtStart, uint64_t outputAtStart,
@@ -104,6 +112,7 @@ private:
 
   WorkerOptions options;
   std::optional<TemporaryFolder> folder;
+  std::optional<ControlGroup> group; ///< Outlives the process in it.
   std::optional<Subprocess> process;
   std::atomic<bool> cancelled = false;
   unsigned startCount = 0, jobsDone = 0;
