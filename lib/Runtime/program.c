@@ -9,6 +9,7 @@
 #include "attune/Runtime/module_info.h"
 #include "prepack.h"
 #include "recorder.h"
+#include "tensor.h"
 #include "workspace.h"
 
 #include <stdarg.h>
@@ -63,40 +64,6 @@ int attune_fail_create(const char *format, ...) {
   vsnprintf(createError, kErrorBytes, format, args);
   va_end(args);
   return 1;
-}
-
-static int64_t elementBytes(int32_t type) {
-  switch (type) {
-  case ATTUNE_F32:
-  case ATTUNE_I32:
-    return 4;
-  case ATTUNE_F64:
-  case ATTUNE_I64:
-  case ATTUNE_INDEX:
-    return 8;
-  case ATTUNE_F16:
-  case ATTUNE_BF16:
-  case ATTUNE_I16:
-    return 2;
-  default:
-    return 1;
-  }
-}
-
-static const char *typeName(int32_t type) {
-  static const char *const names[] = {"f32", "f64", "f16", "bf16", "i1",   "i4",
-                                      "i8",  "i16", "i32", "i64",  "index"};
-  return type >= 0 && type <= ATTUNE_INDEX ? names[type] : "unknown type";
-}
-
-static void describe(char *text, size_t size, int32_t type, int32_t rank,
-                     const int64_t *sizes) {
-  size_t at = 0;
-  for (int32_t i = 0; i < rank && at + 24 < size; ++i)
-    at += (size_t)(sizes[i] < 0 ? snprintf(text + at, size - at, "?x")
-                                : snprintf(text + at, size - at, "%lldx",
-                                           (long long)sizes[i]));
-  snprintf(text + at, size - at, "%s", typeName(type));
 }
 
 ATTUNE_EXPORT int attune_create(int32_t abiVersion, AttuneProgram **program) {
@@ -206,31 +173,6 @@ void attune_rt_end(int32_t dispatch) {
     current->hooks.end(current->hooks.user, dispatch);
 }
 
-static int64_t elementCount(int32_t rank, const int64_t *sizes) {
-  int64_t count = 1;
-  for (int32_t i = 0; i < rank; ++i)
-    count *= sizes[i];
-  return count;
-}
-
-static void setRowMajor(AttuneTensor *tensor) {
-  int64_t stride = 1;
-  for (int32_t i = tensor->rank; i-- > 0;) {
-    tensor->strides[i] = stride;
-    stride *= tensor->sizes[i];
-  }
-}
-
-static int isRowMajor(const AttuneTensor *tensor) {
-  int64_t stride = 1;
-  for (int32_t i = tensor->rank; i-- > 0;) {
-    if (tensor->sizes[i] != 1 && tensor->strides[i] != stride)
-      return 0;
-    stride *= tensor->sizes[i];
-  }
-  return 1;
-}
-
 static int check(AttuneProgram *program, const char *role, int64_t index,
                  const AttuneTypeInfo *want, const AttuneTensor *have) {
   int fits = have->type == want->type && have->rank == want->rank &&
@@ -241,36 +183,19 @@ static int check(AttuneProgram *program, const char *role, int64_t index,
   if (fits)
     return 0;
   char wanted[256], given[256];
-  describe(wanted, sizeof wanted, want->type, want->rank, want->sizes);
-  describe(given, sizeof given, have->type,
-           have->rank > ATTUNE_MAX_RANK ? 0 : have->rank, have->sizes);
+  attune_describe_type(wanted, sizeof wanted, want->type, want->rank,
+                       want->sizes);
+  attune_describe_type(given, sizeof given, have->type,
+                       have->rank > ATTUNE_MAX_RANK ? 0 : have->rank,
+                       have->sizes);
   return fail(program, "%s %lld is %s, but '%s' takes %s", role,
               (long long)index, given, program->entry->name, wanted);
 }
 
-/* Copies a strided tensor into row-major bytes. */
-static void pack(char *to, const AttuneTensor *from) {
-  int64_t bytes = elementBytes(from->type);
-  int64_t count = elementCount(from->rank, from->sizes);
-  int64_t at[ATTUNE_MAX_RANK] = {0};
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t offset = 0;
-    for (int32_t d = 0; d < from->rank; ++d)
-      offset += at[d] * from->strides[d];
-    memcpy(to + i * bytes, (const char *)from->data + offset * bytes,
-           (size_t)bytes);
-    for (int32_t d = from->rank; d-- > 0;) {
-      if (++at[d] < from->sizes[d])
-        break;
-      at[d] = 0;
-    }
-  }
-}
-
 static void *allocOutput(AttuneTensor *output) {
-  setRowMajor(output);
-  int64_t bytes =
-      elementCount(output->rank, output->sizes) * elementBytes(output->type);
+  attune_set_row_major(output);
+  int64_t bytes = attune_element_count(output->rank, output->sizes) *
+                  attune_element_bytes(output->type);
   return attune_pages_alloc((size_t)(bytes ? bytes : 1));
 }
 
@@ -309,7 +234,8 @@ int64_t _mlir_ciface_attune_rt_output(int64_t index, AttuneDescriptor *sizes) {
          (long long)output->sizes[wrong]);
     /* The code goes on, and writes its result where nobody looks. */
     data = attune_workspace_alloc(
-        (size_t)(elementCount(want->rank, found) * elementBytes(want->type)));
+        (size_t)(attune_element_count(want->rank, found) *
+                 attune_element_bytes(want->type)));
     program->call->copies[program->call->copyCount++] = data;
   } else if (!data) {
     memcpy(output->sizes, found, (size_t)want->rank * sizeof *found);
@@ -398,28 +324,21 @@ static int bindInputs(AttuneProgram *program, Call *call,
     if (check(program, "input", i, &entry->inputs[i], &inputs[i]))
       return 1;
     void *data = inputs[i].data;
-    int64_t count = elementCount(inputs[i].rank, inputs[i].sizes);
+    int64_t count = attune_element_count(inputs[i].rank, inputs[i].sizes);
     if (!data && count)
       return fail(program, "input %d has no data", i);
-    if (count && !isRowMajor(&inputs[i])) {
+    if (count && !attune_is_row_major(&inputs[i])) {
       data = attune_workspace_alloc(
-          (size_t)(count * elementBytes(inputs[i].type)));
+          (size_t)(count * attune_element_bytes(inputs[i].type)));
       if (!data)
         return fail(program, "out of memory");
       call->copies[call->copyCount++] = data;
-      pack(data, &inputs[i]);
+      attune_copy_row_major(data, &inputs[i]);
     }
     call->arguments[kFixed + i] = describeBuffer(
         slot(call, kFixed + i), data, inputs[i].rank, inputs[i].sizes);
   }
   return 0;
-}
-
-static int isStatic(const AttuneTypeInfo *type) {
-  for (int32_t i = 0; i < type->rank; ++i)
-    if (type->sizes[i] < 0)
-      return 0;
-  return 1;
 }
 
 static int bindOutputs(AttuneProgram *program, Call *call,
@@ -431,7 +350,7 @@ static int bindOutputs(AttuneProgram *program, Call *call,
     if (outputs[i].data) {
       if (check(program, "output", i, type, &outputs[i]))
         return 1;
-      if (!isRowMajor(&outputs[i]))
+      if (!attune_is_row_major(&outputs[i]))
         return fail(program, "output %d is not row-major", i);
     } else {
       outputs[i].type = type->type;
@@ -439,7 +358,7 @@ static int bindOutputs(AttuneProgram *program, Call *call,
       for (int32_t d = 0; d < type->rank; ++d)
         outputs[i].sizes[d] = type->sizes[d];
     }
-    if (!isStatic(type))
+    if (!attune_is_static(type))
       continue;
     if (!outputs[i].data) {
       if (!(outputs[i].data = allocOutput(&outputs[i])))
