@@ -127,6 +127,9 @@ Harness::Impl::run(const ProblemCase &problemCase, const ExpertValues *expert,
       } else {
         consumeError(bindings.takeError());
       }
+      if (Error error =
+              saveReproducer(problemCase, expert, runOptions, *result))
+        return std::move(error);
       return result;
     }
   }

@@ -310,21 +310,23 @@ TEST(HarnessWorkers, aCrashIsAnOutcomeAndTheNextRunIsFine) {
   Problem problem;
   problem.name = "quotient";
   problem.dimensions = {{"n"}};
-  problem.inputs = {{"A", "n"}};
+  problem.inputs = {{"A", "n"}, {"D", "n"}};
   problem.outputs = {{"B", "n"}};
   problem.type = ElementType::I32;
-  problem.body = "%B = linalg.div ins(%A, %A : $A, $A) outs(%B.empty : $B) "
+  problem.body = "%B = linalg.div ins(%A, %D : $A, $D) outs(%B.empty : $B) "
                  "-> $B";
   RunOptions options;
   options.iterations = 2;
   options.check = false;
-  options.inputs = {Tensor::zeros(ElementType::I32, {4})};
+  Tensor zeros = Tensor::zeros(ElementType::I32, {4}), ones = zeros;
+  for (int64_t i = 0; i < 4; ++i)
+    ones.setInteger(i, 1);
+  options.inputs = {ones, zeros};
   auto crashed = (*harness)->runUntuned({problem, {{"n", 4}}}, options);
   ASSERT_TRUE(bool(crashed)) << llvm::toString(crashed.takeError());
   EXPECT_EQ(crashed->outcome, Outcome::Crash) << crashed->reason;
   EXPECT_THAT(crashed->reason, HasSubstr("SIGFPE"));
-  for (int64_t i = 0; i < 4; ++i)
-    options.inputs[0].setInteger(i, i + 1);
+  options.inputs = {ones, ones};
   auto fine = (*harness)->runUntuned({problem, {{"n", 4}}}, options);
   ASSERT_TRUE(bool(fine)) << llvm::toString(fine.takeError());
   EXPECT_EQ(fine->outcome, Outcome::Ok) << fine->reason;
