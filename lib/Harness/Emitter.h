@@ -42,6 +42,7 @@ private:
   void emitInterchange(const Transformation &step);
   void emitUnroll(const Transformation &step);
   void emitLowerVectors(const Transformation &step);
+  void emitPipeline(const Transformation &step);
   std::string writeFits() const;
 
   llvm::Error wrong(const Transformation &step, const llvm::Twine &what) const {

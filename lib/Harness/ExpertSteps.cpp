@@ -205,11 +205,36 @@ void Emitter::emitLowerVectors(const Transformation &step) {
   }
 }
 
+/// Loops that cannot be pipelined (outer ones, too short ones) stay.
+void Emitter::emitPipeline(const Transformation &step) {
+  std::vector<std::string> regions;
+  for (int64_t latency : step.numbers) {
+    std::string region = "{\n";
+    if (latency > 0)
+      region +=
+          formatv(
+              "      %loops = transform.structured.match "
+              "ops{{[\"scf.for\"]} in %func : ({0}) -> {1}\n"
+              "      transform.sequence %loops : {1} failures(suppress) {{\n"
+              "      ^bb0(%whole: {1}):\n"
+              "        %pipelined = transform.loop.pipeline %whole "
+              "{{iteration_interval = 1 : i64, read_latency = {2} : i64} : "
+              "({1}) -> {0}\n      }\n",
+              handle, loopHandle, latency)
+              .str();
+    regions.push_back(region + "    }");
+  }
+  // As for lower_vectors, the knob is declared where Space looks for it.
+  line("transform.tune.alternatives<\"" + step.variables[0].getName() + "\"> " +
+       join(regions, ", "));
+}
+
 Error Emitter::emit(const Transformation &step) {
   if (ended)
     return wrong(step, "lower_to_llvm was the end");
-  bool isForBuffers =
-      step.kind == Kind::LowerVectors || step.kind == Kind::LowerToLLVM;
+  bool isForBuffers = step.kind == Kind::LowerVectors ||
+                      step.kind == Kind::SoftwarePipeline ||
+                      step.kind == Kind::LowerToLLVM;
   if (onBuffers && !isForBuffers)
     return wrong(step, "it works on tensors, and comes after bufferize");
   if (!onBuffers && isForBuffers) {
@@ -302,6 +327,9 @@ Error Emitter::emit(const Transformation &step) {
     break;
   case Kind::LowerVectors:
     emitLowerVectors(step);
+    break;
+  case Kind::SoftwarePipeline:
+    emitPipeline(step);
     break;
   case Kind::LowerToLLVM:
     ended = true;

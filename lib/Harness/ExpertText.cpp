@@ -107,6 +107,10 @@ Error Emitter::declareKnobs() {
       if (Error error = declareChoice(step, factorial(step.numbers[0])))
         return error;
     }
+    if (step.kind == Kind::SoftwarePipeline &&
+        (step.numbers.empty() ||
+         any_of(step.numbers, [](int64_t latency) { return latency < 0; })))
+      return wrong(step, "it needs one latency or more, of 0 or more");
     if (step.kind == Kind::Unroll) {
       if (step.numbers.empty() || step.numbers.size() > 16 ||
           any_of(step.numbers, [](int64_t factor) { return factor < 1; }))

@@ -74,13 +74,24 @@ Variable Variable::times(const Variable &other) const {
 using Kind = Transformation::Kind;
 
 StringRef Transformation::getName() const {
-  static constexpr StringLiteral names[] = {
-      "tile",           "tile_and_fuse", "tile_to_threads",
-      "interchange",    "pad",           "hoist_padding",
-      "pack",           "peel",          "unroll",
-      "generalize",     "decompose",     "tile_rest",
-      "tile_reduction", "vectorize",     "bufferize",
-      "lower_vectors",  "lower_to_llvm"};
+  static constexpr StringLiteral names[] = {"tile",
+                                            "tile_and_fuse",
+                                            "tile_to_threads",
+                                            "interchange",
+                                            "pad",
+                                            "hoist_padding",
+                                            "pack",
+                                            "peel",
+                                            "unroll",
+                                            "generalize",
+                                            "decompose",
+                                            "tile_rest",
+                                            "tile_reduction",
+                                            "vectorize",
+                                            "bufferize",
+                                            "lower_vectors",
+                                            "software_pipeline",
+                                            "lower_to_llvm"};
   return names[static_cast<int>(kind)];
 }
 
@@ -142,6 +153,17 @@ Transformation lowerVectors(const Variable &contraction,
                             const Variable &reduction,
                             const Variable &transpose) {
   return {Kind::LowerVectors, {}, {contraction, reduction, transpose}};
+}
+
+Transformation softwarePipeline(StringRef name,
+                                std::vector<int64_t> latencies) {
+  std::vector<int64_t> indices(latencies.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  return {Kind::SoftwarePipeline,
+          {},
+          {Variable::list(name, 0, indices)},
+          {},
+          std::move(latencies)};
 }
 
 Transformation lowerToLLVM() { return {Kind::LowerToLLVM}; }

@@ -135,6 +135,8 @@ TEST(Expert, whatDoesNotComposeSaysWhichStep) {
       HasSubstr("'no good' is no name for a knob"));
   EXPECT_THAT(messageOf(Expert("x").then(interchange("order", 9)).str()),
               HasSubstr("2 to 4 loops, not 9"));
+  EXPECT_THAT(messageOf(Expert("x").then(softwarePipeline("p", {-1})).str()),
+              HasSubstr("one latency or more, of 0 or more"));
   EXPECT_THAT(messageOf(Expert("x").then(unroll("u", {0})).str()),
               HasSubstr("factors of 1 or more"));
 }

@@ -95,6 +95,9 @@ TEST_F(HarnessTest, eachTransformationGivesRightResults) {
           .then(lowerVectors(Variable::list("contraction", 0, {0, 1, 2}),
                              Variable::list("reduction", 0, {0, 1}),
                              Variable::list("transpose", 0, {0, 1}))),
+      tiled.then(tile({"k"}, {2}))
+          .then(vectors)
+          .then(softwarePipeline("latency", {0, 2})),
   };
   for (const Expert &expert : experts)
     expectRight(matmul(18, 33, 20), expert);
@@ -103,6 +106,7 @@ TEST_F(HarnessTest, eachTransformationGivesRightResults) {
   expectRight(matmul(18, 33, 20), experts[8]({{"contraction", int64_t(1)},
                                               {"reduction", int64_t(1)},
                                               {"transpose", int64_t(1)}}));
+  expectRight(matmul(18, 33, 20), experts[9]({{"latency", int64_t(1)}}));
   expectRight(matmul(18, 33, 23, {"k"}), experts[2]);
   Expert rows = Expert("rows").then(tileReduction(2)).then(vectors);
   expectRight(

@@ -89,6 +89,7 @@ struct Transformation {
     Vectorize,
     Bufferize,
     LowerVectors,
+    SoftwarePipeline,
     LowerToLLVM,
   };
   Kind kind;
@@ -152,6 +153,10 @@ Transformation bufferize();
 Transformation lowerVectors(const Variable &contraction,
                             const Variable &reduction,
                             const Variable &transpose);
+/// On buffers: innermost loops read so many steps ahead of what they compute.
+/// The knob `name` is an index into `latencies`; 0 leaves loops as they are.
+Transformation softwarePipeline(llvm::StringRef name,
+                                std::vector<int64_t> latencies);
 /// The end; nothing may follow.
 Transformation lowerToLLVM();
 
