@@ -164,9 +164,13 @@ def _torch_functions() -> dict[str, Function]:
                         groups=image.shape[1] if groups else 1)
         return made.movedim(1, -1) if channels_last else made
 
-    def attention(s, q, k, v, mask=None, causal=False):
+    def attention(s, q, k, v, mask=None):
         from torch.nn.functional import scaled_dot_product_attention
-        return scaled_dot_product_attention(q, k, v, mask if mask is None else mask[:, None], is_causal=causal)
+        return scaled_dot_product_attention(q, k, v, mask if mask is None else mask[:, None])
+
+    def functional(name, *arguments):
+        import torch
+        return getattr(torch.nn.functional, name)(*arguments)
 
     functions: dict[str, Function] = {
         name: FUNCTIONS[name] for name in ("matmul", "matmul_transpose_a", "matmul_transpose_b", "matmul_transpose_ab",
@@ -181,6 +185,9 @@ def _torch_functions() -> dict[str, Function]:
         "row_reduction": lambda s, a: a.sum(1), "column_reduction": lambda s, a: a.sum(0),
         "reduction1d": lambda s, a: a.sum(), "softmax": lambda s, x: x.softmax(-1),
         "attention": attention, "attention_mask": attention,
+        "elementwise_gelu": lambda s, a: functional("gelu", a),
+        "layernorm": lambda s, x, scale, shift: functional("layer_norm", x, scale.shape, scale, shift, 1e-5),
+        "rmsnorm": lambda s, x, scale: functional("rms_norm", x, scale.shape, scale, 1e-5),
     }
     for name, last, groups in (("conv1d_nwc", True, False), ("conv1d_ncw", False, False), ("conv2d_nhwc", True, False),
                                ("conv2d_nchw", False, False), ("conv2d_nhwc_padded", True, False),
