@@ -7,7 +7,7 @@
 // Control groups on machines made of files: the kernel's own are not ours to
 // play with where tests run.
 
-#include "attune/Measure/ControlGroup.h"
+#include "attune/Measure/Worker.h"
 
 #include "attune/Support/Files.h"
 #include "gmock/gmock.h"
@@ -170,6 +170,63 @@ TEST_F(ControlGroupTest, ReadOnlyIsAnErrorOfOneLine) {
   if (WEXITSTATUS(status) == 77)
     GTEST_SKIP() << "the kernel lets us mount nothing here";
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Workers in groups
+//===----------------------------------------------------------------------===//
+
+/// A worker that answers, or does `instead` when it is asked.
+static WorkerOptions shell(const ControlGroupPlace &place,
+                           const std::string &instead = "") {
+  WorkerOptions options;
+  options.arguments = {
+      "/bin/bash", "-c",
+      R"(echo '{"version":1,"kind":"hello"}' >&4; while read -r line <&3; do )" +
+          instead +
+          R"( id=${line#*\"id\":}; id=${id%%[,\}]*};
+             echo "{\"version\":1,\"id\":$id,\"outcome\":\"ok\"}" >&4; done)"};
+  options.controlGroups = place;
+  return options;
+}
+
+TEST_F(ControlGroupTest, AWorkerIsInOneWithTheLimitsOfItsJob) {
+  makeVersion2();
+  WorkerProcess worker(shell(place));
+  Limits limits;
+  limits.memoryBytes = 100 << 20;
+  limits.processes = 10;
+  JobResult result =
+      llvm::cantFail(worker.call(llvm::json::Object{{"kind", "x"}}, limits));
+  EXPECT_EQ(result.reason, "");
+  ASSERT_NE(worker.getControlGroup(), nullptr);
+  std::string made = groupIn("sys/fs/cgroup/tuners");
+  EXPECT_EQ(read(made + "/cgroup.procs"), std::to_string(worker.getPid()));
+  EXPECT_EQ(read(made + "/memory.max"), std::to_string(164 << 20));
+  EXPECT_EQ(read(made + "/pids.max"), "160");
+}
+
+TEST_F(ControlGroupTest, WhatTheKernelKillsForItsMemoryIsNoAccident) {
+  makeVersion2();
+  WorkerProcess worker(
+      shell(place, "for group in " + place.root +
+                       "/sys/fs/cgroup/tuners/attune-*; do echo 'oom_kill 1' > "
+                       "$group/memory.events; done; kill -KILL $$;"));
+  Limits limits;
+  limits.memoryBytes = 100 << 20;
+  JobResult result =
+      llvm::cantFail(worker.call(llvm::json::Object{{"kind", "x"}}, limits));
+  EXPECT_EQ(result.outcome, Outcome::OutOfMemory);
+  EXPECT_EQ(result.reason, "used more than 105 MB of memory");
+  EXPECT_EQ(worker.getStartCount(), 1u); // and not once more
+}
+
+TEST_F(ControlGroupTest, WithoutOneAWorkerWorksAsWell) {
+  WorkerProcess worker(shell(place));
+  JobResult result =
+      llvm::cantFail(worker.call(llvm::json::Object{{"kind", "x"}}));
+  EXPECT_EQ(result.outcome, Outcome::Ok) << result.reason;
+  EXPECT_EQ(worker.getControlGroup(), nullptr);
 }
 
 } // namespace
