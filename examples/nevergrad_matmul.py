@@ -28,7 +28,7 @@ def main():
     for _ in range(options.evaluations):
         candidate = optimizer.ask()
         configuration = engines.from_nevergrad(space, candidate.value)
-        results.append(attune.harness(case, expert(**configuration), n_iters=20, timeout=5))
+        results.append(attune.harness(case, expert(**configuration), n_iters=20, timeout=30))
         optimizer.tell(candidate, results[-1].seconds if results[-1].ok else 1e3)
     best = max((result for result in results if result.ok), key=lambda result: result.gflops)
     if options.json:

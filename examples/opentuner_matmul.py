@@ -40,7 +40,7 @@ class Matmul:
             return None  # OpenTuner ends between its steps only.
         if key not in self.known:
             self.known[key] = attune.harness(self.case, self.expert(**configuration), threads=self.options.threads,
-                                             n_iters=self.options.iterations, timeout=5)
+                                             n_iters=self.options.iterations, timeout=30)
         return self.known[key]
 
     @property

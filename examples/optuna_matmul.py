@@ -25,7 +25,7 @@ def measure(trial, case, expert, space):
     """Seconds; raises TrialPruned for what is slow or does not work."""
     chosen = expert(**engines.from_optuna(space, trial))
     for step, n_iters in enumerate((3, 30)):  # a look, then a measurement
-        result = attune.harness(case, chosen, n_iters=n_iters, timeout=5)
+        result = attune.harness(case, chosen, n_iters=n_iters, timeout=30)
         if not result.ok:
             raise optuna.TrialPruned(result.reason)
         trial.report(result.seconds, step)
