@@ -46,8 +46,8 @@ private:
   ArrayRef<Configuration> configurations;
 };
 
-/// Stands still for what failed: one that hangs must not take the time in which
-/// the others are compared.
+/// Stands still for what failed and while inputs are made: a hang must not take
+/// the time in which the others are compared.
 class DispatchFinal::FairClock final : public Clock {
 public:
   explicit FairClock(const DispatchFinal &final) : final(final) {}
@@ -121,7 +121,10 @@ DispatchFinal::compileFinalist(const Configuration &configuration) {
 bool DispatchFinal::isCheckedAlready(const Configuration &configuration) {
   if (!areMoreInputsMade && interruptRequested() == Interrupt::None) {
     areMoreInputsMade = true;
-    if (Error error = prepareMoreInputs(state, dispatch))
+    double start = state.parts.clock.now();
+    Error error = prepareMoreInputs(state, dispatch);
+    lostSeconds += state.parts.clock.now() - start;
+    if (error)
       state.parts.progress.note(
           formatv("{0}: checked with one set of inputs only: {1}",
                   dispatch.dispatch->name, llvm::toString(std::move(error)))

@@ -59,7 +59,7 @@ private:
   DispatchState &dispatch;
   llvm::StringMap<CompiledCandidate> libraries;
   llvm::StringSet<> checked, worked;
-  double lostSeconds = 0; ///< To failures.
+  double lostSeconds = 0; ///< To failures and preparations.
   bool isFreshWanted = false, areMoreInputsMade = false;
 };
 
