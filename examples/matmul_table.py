@@ -32,15 +32,19 @@ def gain_of_searching(case, experts, fixed, options):
     for expert in experts:
         if not any(row.ok and row.expert == expert.name for row in fixed):
             continue
-        _, candidate = attune.search(case, expert, evaluations=options.search // len(experts), n_iters=20, timeout=3,
-                                     threads=options.threads)
+        _, candidate = attune.search(case, expert, evaluations=options.search // len(experts), n_iters=20,
+                                     timeout=options.timeout, threads=options.threads)
         if candidate is not None and candidate.gflops > found.gflops:
             found = candidate
     rounds = []
     for _ in range(options.rounds):
         pair = [attune.harness(case, attune.expert(row.expert)(**row.configuration), n_iters=options.iterations,
-                               timeout=3, threads=options.threads, check=False) for row in (best, found)]
-        rounds.append(pair[0].seconds / pair[1].seconds)
+                               timeout=options.timeout, threads=options.threads, check=False)
+                for row in (best, found)]
+        if all(row.ok for row in pair):
+            rounds.append(pair[0].seconds / pair[1].seconds)
+    if not rounds:
+        sys.exit(f"error: {name_of(case)}: neither run ended in {options.timeout} s; is the machine busy?")
     # What is not certainly better is not taken: the fixed expert is among the candidates.
     ratio = statistics.median(rounds)
     return {"sizes": name_of(case), "fixed": best.expert, "fixedGflops": best.gflops,
