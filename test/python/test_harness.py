@@ -4,6 +4,9 @@
 
 import json
 import pathlib
+import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -122,6 +125,19 @@ class HarnessTest(unittest.TestCase):
             attune.sweep([self.case], [None, None], n_iters=1, on_result=stop)
         with self.assertRaisesRegex(LookupError, "enough"):
             attune.search(self.case, self.expert, "random", evaluations=2, n_iters=1, on_result=stop)
+
+    def test_ctrl_c_ends_a_search(self):
+        script = ("import attune\n"
+                  "case, expert = attune.problem('matmul')(m=16, n=16, k=16), attune.expert('double_tiling')\n"
+                  "try: attune.search(case, expert, 'random', evaluations=10000, n_iters=1, "
+                  "on_result=lambda row: print('row', flush=True))\n"
+                  "except KeyboardInterrupt: print('interrupted', attune.harness(case, expert, n_iters=1).outcome)\n")
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        self.assertEqual(process.stdout.readline(), "row\n")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=300)
+        self.assertTrue(out.endswith("interrupted ok\n"), out)
 
     def test_a_crashing_candidate_is_an_outcome(self):
         crash = attune.Problem("crash", {"n": "parallel"}, inputs={"x": "n"}, outputs={"z": "n"}, body="""
