@@ -16,18 +16,18 @@
 using namespace attune;
 using Op = Expression::Op;
 
-Interval Variable::bounds() const {
+Interval KnobVariable::bounds() const {
   auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
   return {*lowest, *highest, false};
 }
 
-Interval Variable::presence() const {
+Interval KnobVariable::presence() const {
   bool canBeAbsent = llvm::is_contained(indices, absentIndex);
   return {canBeAbsent && indices.size() == 1 ? 0 : !canBeAbsent,
           indices.size() > 1 || !canBeAbsent, false};
 }
 
-bool Variable::isAscending() const {
+bool KnobVariable::isAscending() const {
   return absentIndex == UINT32_MAX && llvm::is_sorted(values);
 }
 

@@ -20,7 +20,7 @@ namespace attune {
 /// A knob with the values that are still possible for it. `indices` are numbers
 /// in its domain, ascending; `values` what constraints see. A knob with a
 /// condition has one more value, numbered like the size of its domain: absent.
-struct Variable {
+struct KnobVariable {
   std::vector<uint32_t> indices;
   std::vector<int64_t> values;
   uint32_t absentIndex = UINT32_MAX;

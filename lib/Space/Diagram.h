@@ -25,7 +25,7 @@ public:
   /// Errors: a configuration for which no constraint is false and one divides
   /// by zero or overflows (which, and for what values); too many states.
   static llvm::Expected<Diagram> build(llvm::ArrayRef<Knob> knobs,
-                                       llvm::ArrayRef<Variable> variables,
+                                       llvm::ArrayRef<KnobVariable> variables,
                                        const Group &group);
 
   /// Of listed rows: one number for each of `width` variables. Equal ends of

@@ -21,8 +21,9 @@ namespace attune {
 
 class DiagramBuilder {
 public:
-  DiagramBuilder(llvm::ArrayRef<Knob> knobs, llvm::ArrayRef<Variable> variables,
-                 const Group &group, Diagram &diagram);
+  DiagramBuilder(llvm::ArrayRef<Knob> knobs,
+                 llvm::ArrayRef<KnobVariable> variables, const Group &group,
+                 Diagram &diagram);
   llvm::Error run();
 
 private:
@@ -89,7 +90,7 @@ private:
   std::optional<int64_t> valueOf(llvm::StringRef knob) const;
 
   llvm::ArrayRef<Knob> knobs;
-  llvm::ArrayRef<Variable> variables;
+  llvm::ArrayRef<KnobVariable> variables;
   const Group &group;
   Diagram &diagram;
   CompiledExpression program;
@@ -104,7 +105,7 @@ private:
 } // namespace attune
 
 DiagramBuilder::DiagramBuilder(llvm::ArrayRef<Knob> knobs,
-                               llvm::ArrayRef<Variable> variables,
+                               llvm::ArrayRef<KnobVariable> variables,
                                const Group &group, Diagram &diagram)
     : knobs(knobs), variables(variables), group(group), diagram(diagram) {
   diagram.order = chooseOrder(group, variables);
@@ -189,7 +190,7 @@ static bool isFactor(const CompiledExpression &program, int node, int wanted) {
 /// factors of b are open; x is a multiple of b if it is a.
 void DiagramBuilder::prepareHints(Layer &layer, size_t depth,
                                   size_t constraint) {
-  const Variable &variable = variables[layer.variable];
+  const KnobVariable &variable = variables[layer.variable];
   if (variable.values.size() <= 16 || !variable.isAscending() ||
       variable.values.front() <= 0)
     return;
@@ -235,7 +236,7 @@ void DiagramBuilder::prepareFrontier(Layer &layer, size_t depth) {
 std::optional<int64_t> DiagramBuilder::valueOf(llvm::StringRef knob) const {
   for (int variable : group.variables)
     if (knobs[variable].name == knob) {
-      const Variable &v = variables[variable];
+      const KnobVariable &v = variables[variable];
       uint32_t candidate = candidateOf[variable];
       return v.indices[candidate] == v.absentIndex
                  ? std::nullopt
@@ -269,7 +270,7 @@ DiagramBuilder::Verdict DiagramBuilder::check(const Check &check) {
 /// Assigns a value and looks at the constraints on it; false if one is false.
 bool DiagramBuilder::tryValue(size_t depth, uint32_t candidate) {
   Layer &layer = layers[depth];
-  const Variable &variable = variables[layer.variable];
+  const KnobVariable &variable = variables[layer.variable];
   candidateOf[layer.variable] = candidate;
   program.assign(current, layer.variable,
                  Interval::point(variable.values[candidate]),
@@ -492,7 +493,7 @@ llvm::Error DiagramBuilder::run() {
 }
 
 llvm::Expected<Diagram> Diagram::build(llvm::ArrayRef<Knob> knobs,
-                                       llvm::ArrayRef<Variable> variables,
+                                       llvm::ArrayRef<KnobVariable> variables,
                                        const Group &group) {
   Diagram diagram;
   DiagramBuilder builder(knobs, variables, group, diagram);

@@ -34,7 +34,7 @@ struct ValueSet {
 
 class Estimator {
 public:
-  Estimator(const Group &group, llvm::ArrayRef<Variable> variables);
+  Estimator(const Group &group, llvm::ArrayRef<KnobVariable> variables);
 
   /// The log2 of the number of states after assigning `assigned`.
   double states(Mask assigned);
@@ -66,7 +66,7 @@ private:
   static ValueSet combine(Op op, const ValueSet &a, const ValueSet &b,
                           int64_t cap);
 
-  llvm::ArrayRef<Variable> variables;
+  llvm::ArrayRef<KnobVariable> variables;
   llvm::DenseMap<int, int> placeOf;
   std::vector<double> sizes;
   std::vector<ValueSet> leaves;
@@ -95,7 +95,7 @@ void ValueSet::merge() {
   size = std::log2(std::max<double>(1, next));
 }
 
-Estimator::Estimator(const Group &group, llvm::ArrayRef<Variable> variables)
+Estimator::Estimator(const Group &group, llvm::ArrayRef<KnobVariable> variables)
     : variables(variables) {
   for (auto [place, variable] : llvm::enumerate(group.variables)) {
     placeOf[variable] = place;
@@ -349,7 +349,7 @@ static double improve(Estimator &estimator, std::vector<int> &places) {
 }
 
 std::vector<int> attune::chooseOrder(const Group &group,
-                                     llvm::ArrayRef<Variable> variables) {
+                                     llvm::ArrayRef<KnobVariable> variables) {
   size_t count = group.variables.size();
   if (count < 2 || count > 64)
     return group.variables;

@@ -18,14 +18,14 @@ static constexpr uint64_t maxConstrained = uint64_t(1) << 22;
 /// The most pairs of values that are tried for one constraint of two knobs.
 static constexpr size_t maxPairs = 200'000;
 
-llvm::Expected<std::vector<Variable>>
+llvm::Expected<std::vector<KnobVariable>>
 attune::listVariables(llvm::ArrayRef<Knob> knobs,
                       llvm::ArrayRef<Constraint> constraints) {
   std::vector<bool> constrained(knobs.size());
   for (const Constraint &constraint : constraints)
     for (int variable : constraint.variables)
       constrained[variable] = true;
-  std::vector<Variable> variables(knobs.size());
+  std::vector<KnobVariable> variables(knobs.size());
   for (auto [i, knob] : llvm::enumerate(knobs)) {
     if (!constrained[i])
       continue;
@@ -35,7 +35,7 @@ attune::listVariables(llvm::ArrayRef<Knob> knobs,
           "knob '{0}' has {1} values and a constraint: at most {2} "
           "are possible; narrow its domain",
           knob.name, size, maxConstrained);
-    Variable &variable = variables[i];
+    KnobVariable &variable = variables[i];
     for (uint64_t index = 0; index < size; ++index) {
       variable.indices.push_back(index);
       variable.values.push_back(knob.domain.constraintValue(index));
@@ -53,7 +53,7 @@ namespace {
 class Propagator {
 public:
   Propagator(llvm::ArrayRef<const Constraint *> constraints,
-             std::vector<Variable> &variables)
+             std::vector<KnobVariable> &variables)
       : constraints(constraints), variables(variables) {
     std::vector<int> level(variables.size());
     for (auto [i, l] : llvm::enumerate(level))
@@ -83,7 +83,7 @@ private:
   bool keep(int variable, const std::vector<bool> &kept);
 
   llvm::ArrayRef<const Constraint *> constraints;
-  std::vector<Variable> &variables;
+  std::vector<KnobVariable> &variables;
   CompiledExpression program;
   std::vector<Interval> state;
 };
@@ -91,7 +91,7 @@ private:
 
 /// Returns whether any value went.
 bool Propagator::keep(int which, const std::vector<bool> &kept) {
-  Variable &variable = variables[which];
+  KnobVariable &variable = variables[which];
   size_t next = 0;
   for (size_t i = 0; i < kept.size(); ++i) {
     if (!kept[i])
@@ -160,7 +160,7 @@ bool Propagator::filterByBounds(size_t which) {
 }
 
 static bool anyEmpty(const Constraint &constraint,
-                     llvm::ArrayRef<Variable> variables) {
+                     llvm::ArrayRef<KnobVariable> variables) {
   return llvm::any_of(constraint.variables, [&](int variable) {
     return variables[variable].values.empty();
   });
@@ -168,7 +168,7 @@ static bool anyEmpty(const Constraint &constraint,
 
 std::vector<const Constraint *>
 attune::propagate(llvm::ArrayRef<Constraint> constraints,
-                  std::vector<Variable> &variables) {
+                  std::vector<KnobVariable> &variables) {
   std::vector<const Constraint *> all;
   for (const Constraint &constraint : constraints)
     all.push_back(&constraint);

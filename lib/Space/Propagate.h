@@ -22,7 +22,7 @@ struct Group {
 
 /// The variables of knobs: all values, except that a range no constraint speaks
 /// of is not listed.
-llvm::Expected<std::vector<Variable>>
+llvm::Expected<std::vector<KnobVariable>>
 listVariables(llvm::ArrayRef<Knob> knobs,
               llvm::ArrayRef<Constraint> constraints);
 
@@ -31,7 +31,7 @@ listVariables(llvm::ArrayRef<Knob> knobs,
 /// the constraints that still say something. A variable may end without values.
 std::vector<const Constraint *>
 propagate(llvm::ArrayRef<Constraint> constraints,
-          std::vector<Variable> &variables);
+          std::vector<KnobVariable> &variables);
 
 std::vector<Group> formGroups(size_t variableCount,
                               llvm::ArrayRef<const Constraint *> constraints);
@@ -39,7 +39,7 @@ std::vector<Group> formGroups(size_t variableCount,
 /// The order in which to assign the variables of a group, so that few different
 /// states are met on the way.
 std::vector<int> chooseOrder(const Group &group,
-                             llvm::ArrayRef<Variable> variables);
+                             llvm::ArrayRef<KnobVariable> variables);
 
 } // namespace attune
 

@@ -81,7 +81,7 @@ llvm::Error Space::Impl::build() {
   if (!variables)
     return variables.takeError();
   std::vector<bool> listed;
-  for (const Variable &variable : *variables)
+  for (const KnobVariable &variable : *variables)
     listed.push_back(!variable.values.empty());
   std::vector<const Constraint *> rest = propagate(open, *variables);
   for (size_t i = 0; i < knobs.size(); ++i)
