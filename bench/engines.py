@@ -145,19 +145,18 @@ class KernelTuner:
             return results
 
     def __init__(self, domains, times):
-        from kernel_tuner.searchspace import Searchspace
         self.times = times
         names = [f"k{i}" for i in range(len(domains))]
         rows = {",".join(map(str, row)): dict(zip(names, row)) | {"time": 1.0} for row in times}
-        self.space = Searchspace(None, None, None, from_cache={
-            "tune_params_keys": names, "tune_params": {n: list(range(len(d))) for n, d in zip(names, domains)},
-            "cache": rows})
+        self.cache = {"tune_params_keys": names,
+                      "tune_params": {n: list(range(len(d))) for n, d in zip(names, domains)}, "cache": rows}
 
     def run(self, seed, budget):
         import importlib
 
         import numpy
         from kernel_tuner.interface import Options
+        from kernel_tuner.searchspace import Searchspace
         from kernel_tuner.util import TuningBudget
         random.seed(seed)
         numpy.random.seed(seed)
@@ -165,11 +164,14 @@ class KernelTuner:
         options = Options(strategy_options=Options(max_fevals=budget), objective=["time"],
                           objective_higher_is_better=[False], verbose=False, metrics=None, cache={},
                           budget=TuningBudget(None, budget))
+        # A new one for each run: it keeps the neighbours that earlier runs found, those
+        # near the optimum most of all, and draws from them.
+        space = Searchspace(None, None, None, from_cache=self.cache)
         strategy = importlib.import_module(f"kernel_tuner.strategies.{self.strategy}")
         # A strategy ends when it thinks it is done; another start takes what is left.
         while not curve.is_over():
             before = curve.asked
-            strategy.tune(self.space, self.Runner(curve), options)
+            strategy.tune(space, self.Runner(curve), options)
             if curve.asked == before:
                 break
         return curve.bests
