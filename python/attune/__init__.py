@@ -23,7 +23,7 @@ _PLACES = {
     "_tune": ["Tuned", "tune"],
     "_spec": ["Spec", "SpecEntry"],
     "_database": ["Database"],
-    "_harness": ["Case", "Expert", "Problem", "Result", "Results", "expert", "experts", "harness", "problem", "problems",
+    "_harness": ["Case", "Expert", "Problem", "Result", "Results", "dump", "expert", "experts", "harness", "problem", "problems",
                  "read_cases", "search", "space", "sweep"],
     "engines": [],
     "transformations": [],
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import typing
 
     from ._database import Database
-    from ._harness import (Case, Expert, Problem, Result, Results, expert, experts, harness, problem, problems,
+    from ._harness import (Case, Expert, Problem, Result, Results, dump, expert, experts, harness, problem, problems,
                            read_cases, search, space, sweep)
     from ._match import RootOp, find_root_ops, match
     from ._native import Error, Function, Knob, Search, Space

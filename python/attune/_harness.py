@@ -17,7 +17,7 @@ from _attune_harness import Case, Expert, ExpertValues, Result
 from ._native import Error, Space
 from ._results import Results
 
-__all__ = ["Case", "Expert", "Problem", "Result", "Results", "expert", "experts", "harness", "problem", "problems",
+__all__ = ["Case", "Expert", "Problem", "Result", "Results", "dump", "expert", "experts", "harness", "problem", "problems",
            "read_cases", "search", "space", "sweep"]
 
 
@@ -209,6 +209,12 @@ def sweep(cases: Iterable[Case], experts: Iterable[Expert | ExpertValues | None]
             if on_result:
                 on_result(row)
     return rows
+
+
+def dump(case: Case, expert: Expert | ExpertValues, *, threads: int = 1) -> dict[str, Any]:
+    """What the compiler makes of it: `stages` (MLIR by the stage's name), `assembly`,
+    `object` (a path), `hot_loop` (the innermost loop) and `mca`, what llvm-mca says of it."""
+    return _harness(threads, True, 0, "").dump(case, expert)
 
 
 def space(case: Case, expert: Expert, *, threads: int = 1) -> tuple[Space, dict[str, Any]]:

@@ -75,6 +75,12 @@ class HarnessTest(unittest.TestCase):
         self.assertAlmostEqual(result.gflops, 2 * 16 * 24 * 8 / result.seconds * 1e-9)
         self.assertIn(result.configuration, attune.space(self.case, self.expert)[0])
 
+    def test_what_the_compiler_made(self):
+        dumps = attune.dump(self.case, self.expert)
+        self.assertTrue(dumps["stages"])
+        self.assertIn("<contraction_1>:", dumps["assembly"])
+        self.assertLessEqual({"hot_loop", "mca", "object"}, set(dumps))
+
     def test_sizes_that_the_compiler_is_not_told(self):
         result = attune.harness(attune.problem("matmul"), self.expert, {"m": 16, "n": 24, "k": 8},
                                 dynamic_at_compile_time=["m"], n_iters=2)

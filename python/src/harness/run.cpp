@@ -150,24 +150,6 @@ public:
     }));
   }
 
-  std::vector<HarnessResult> sweep(const std::vector<ProblemCase> &cases,
-                                   const std::vector<ExpertValues> &experts,
-                                   unsigned iterations, double timeout,
-                                   bool check, nb::object onResult) {
-    RunOptions options;
-    options.iterations = iterations;
-    options.timeoutSeconds = timeout;
-    options.check = check;
-    Watch watch(std::move(onResult));
-    auto results = released([&] {
-      return harness->sweep(
-          cases, experts, options,
-          [&](const HarnessResult &result) { return watch.tell(result); });
-    });
-    watch.rethrow();
-    return take(std::move(results));
-  }
-
   nb::tuple space(const ProblemCase &given, const Expert &expert) {
     auto found = take(released([&] { return harness->space(given, expert); }));
     return nb::make_tuple(found.space, toDict(found.defaultConfiguration));
@@ -281,8 +263,6 @@ void addHarness(nb::module_ &module) {
       .def("run", &H::run, "case"_a, "expert"_a = nb::none(), "n_iters"_a = 100,
            "timeout"_a = 60.0, "check"_a = true, "inputs"_a = nb::none(),
            "references"_a = nb::none())
-      .def("sweep", &H::sweep, "cases"_a, "experts"_a, "n_iters"_a = 100,
-           "timeout"_a = 60.0, "check"_a = true, "on_result"_a = nb::none())
       .def("space", &H::space, "case"_a, "expert"_a)
       .def("tune", &H::tune, "case"_a, "expert"_a, "search"_a = "auto",
            "evaluations"_a = 100, "seed"_a = 0, "n_iters"_a = 100,
