@@ -171,6 +171,19 @@ TEST(Inputs, EachMistakeIsNamed) {
               HasSubstr("does not fit"));
 }
 
+TEST(Inputs, ARangeOfSizesIsSeenAtItsEnds) {
+  auto sets = make(entryOf({"?x16xf32", "f32"}), {"?x16xf32:1,0..8", "f32"});
+  ASSERT_EQ(sets.size(), 3u);
+  std::vector<std::string> seen;
+  for (const InputSet &set : sets)
+    seen.push_back(set.label + " of " + toString(set.sizes));
+  EXPECT_THAT(seen,
+              testing::ElementsAre("?=1 of 1", "?=1 of 0..8", "?=8 of 0..8"));
+  EXPECT_EQ(sets[2].tensors[0].shape, (std::vector<int64_t>{8, 16}));
+  EXPECT_THAT(failure(entryOf({"?xf32"}), {"?xf32:8..2"}),
+              HasSubstr("'8..2' is not a size"));
+}
+
 struct NpyFile {
   explicit NpyFile(const Tensor &tensor) {
     llvm::sys::fs::createTemporaryFile("input", "npy", path);
