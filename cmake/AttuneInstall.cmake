@@ -6,7 +6,7 @@ install(FILES ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_SOURCE_DIR}/LICENSE
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION share/doc/attune/docs
   FILES_MATCHING PATTERN "*.md")
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/ DESTINATION share/attune/examples
-  FILES_MATCHING PATTERN "*.mlir" PATTERN "*.npy" REGEX "/(command|harness)/[^/]*$")
+  FILES_MATCHING PATTERN "*.mlir" PATTERN "*.npy" PATTERN "search_client.py" REGEX "/(command|harness)/[^/]*$")
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/tools/search/ DESTINATION share/attune/search
   FILES_MATCHING PATTERN "*.py")
 
