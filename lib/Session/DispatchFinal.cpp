@@ -121,10 +121,7 @@ DispatchFinal::compileFinalist(const Configuration &configuration) {
 bool DispatchFinal::isCheckedAlready(const Configuration &configuration) {
   if (!areMoreInputsMade && interruptRequested() == Interrupt::None) {
     areMoreInputsMade = true;
-    double start = state.parts.clock.now();
-    Error error = prepareMoreInputs(state, dispatch);
-    lostSeconds += state.parts.clock.now() - start;
-    if (error)
+    if (Error error = prepareMoreInputs(state, dispatch))
       state.parts.progress.note(
           formatv("{0}: checked with one set of inputs only: {1}",
                   dispatch.dispatch->name, llvm::toString(std::move(error)))
@@ -140,20 +137,29 @@ DispatchFinal::makeTrial(const Configuration &configuration,
   if (auto record = parts.replay.take(Phase::Final, configuration)) {
     ++state.replayedTrials;
     state.replayedSeconds += record->wallSeconds;
+    // It takes of the final's time what it took then, and is not checked with
+    // more inputs again, so that what comes next is the same.
+    if (record->trial.outcome == Outcome::Ok) {
+      lostSeconds -= record->wallSeconds;
+      checked.insert(toString(configuration));
+    }
     return std::move(record->trial);
   }
+  // What a session that goes on has to do again takes no time of the final.
+  double begin = state.parts.clock.now();
   if (!parts.prepare())
     return std::nullopt;
-  double start = state.parts.clock.now();
   auto compiled = compileFinalist(configuration);
   if (!compiled)
     return compiled.takeError();
+  bool isChecked = isCheckedAlready(configuration);
+  double start = state.parts.clock.now();
+  lostSeconds += start - begin;
   if (std::exchange(isFreshWanted, false))
     state.executor = state.parts.createExecutor({});
   auto trial = measureCandidate(
       state, dispatch, configuration, *compiled, timing,
-      isCheckedAlready(configuration) ? ArrayRef<CheckedInputs>()
-                                      : ArrayRef(dispatch.moreInputs));
+      isChecked ? ArrayRef<CheckedInputs>() : ArrayRef(dispatch.moreInputs));
   if (!trial)
     return trial.takeError();
   double seconds = state.parts.clock.now() - start;
