@@ -8,6 +8,7 @@ Only configurations of the recording count, each once."""
 
 import argparse
 import logging
+import os
 import random
 import tempfile
 
@@ -91,6 +92,8 @@ class OpenTunerSession:
         for k, domain in enumerate(domains):
             tunable.add_parameter(manipulator.IntegerParameter(str(k), 0, len(domain) - 1))
         self.folder = tempfile.TemporaryDirectory()
+        self.before = os.getcwd()
+        os.chdir(self.folder.name)  # It writes opentuner.log where it runs.
         arguments = argparse.ArgumentParser(parents=opentuner.argparsers()).parse_args(
             [f"--database=sqlite:///{self.folder.name}/opentuner.db", "--no-dups"])
         self.manager = TuningRunManager(DefaultMeasurementInterface(
@@ -108,6 +111,7 @@ class OpenTunerSession:
 
     def close(self):
         self.manager.finish()
+        os.chdir(self.before)
         self.folder.cleanup()
 
 

@@ -4,6 +4,7 @@
 
 import argparse
 import logging
+import os
 import sys
 import tempfile
 
@@ -39,6 +40,7 @@ class Engine:
         for knob in self.knobs:
             tunable.add_parameter(parameter(knob))
         self.folder = tempfile.TemporaryDirectory()
+        os.chdir(self.folder.name)  # It writes opentuner.log where it runs.
         arguments = argparse.ArgumentParser(parents=opentuner.argparsers()).parse_args(
             [f"--database=sqlite:///{self.folder.name}/opentuner.db", "--no-dups"])
         self.manager = TuningRunManager(DefaultMeasurementInterface(
