@@ -53,7 +53,7 @@ MUTATIONS = [
              'if (answer->getInteger("id") != id)', "if (false)",
              "Measure", "Worker.DamagedAnswers"),
     Mutation("a worker that somebody killed is tried again", "lib/Measure/Worker.cpp",
-             "bool killedByOthers = process->getEnd()->signal == SIGKILL;", "bool killedByOthers = false;",
+             "bool killedByOthers = process->getEnd()->signal == SIGKILL &&", "bool killedByOthers = false &&",
              "Measure", "Worker.KilledInTheMiddleOfAJobItIsTriedAgain"),
     Mutation("a failed write leaves nothing", "lib/Support/Files.cpp",
              "  ::unlink(temporary.c_str());\n", "",

@@ -8,6 +8,7 @@
 // that change between two sessions.
 
 #include "Fixture.h"
+#include "attune/Measure/Final.h"
 
 #include "gmock/gmock.h"
 #include <csignal>
@@ -312,7 +313,7 @@ TEST_F(ResumeTest, AChangedProgramTunesOnlyWhatChanged) {
                      [](const auto &entry) {
                        return StringRef(entry.first).starts_with("hot/");
                      }),
-            3);
+            FinalOptions().contenders);
 }
 
 TEST_F(ResumeTest, TheSameProgramAgainSearchesOn) {
