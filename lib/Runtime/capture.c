@@ -43,11 +43,8 @@ static int writeHeader(FILE *file, int32_t type, int64_t rank,
 }
 
 /* Sizes of every call; values are kept of the first one only. */
-static int noteSizes(const char *folder, int32_t dispatch, int32_t argument,
+static int noteSizes(const char *path, int32_t dispatch, int32_t argument,
                      const AttuneUnrankedDescriptor *buffer) {
-  char path[4096];
-  if (snprintf(path, sizeof path, "%s/sizes.txt", folder) >= (int)sizeof path)
-    return 0;
   FILE *file = fopen(path, "a");
   if (!file)
     return 0;
@@ -63,12 +60,15 @@ static int noteSizes(const char *folder, int32_t dispatch, int32_t argument,
 void attune_rt_capture(int32_t dispatch, int32_t argument, int32_t type,
                        const AttuneUnrankedDescriptor *buffer) {
   const char *folder = getenv("ATTUNE_CAPTURE");
-  char path[4096];
-  if (!folder || snprintf(path, sizeof path, "%s/d%d.a%d.npy", folder, dispatch,
-                          argument) >= (int)sizeof path)
+  char path[4096], sizes[4096];
+  if (!folder ||
+      snprintf(path, sizeof path, "%s/d%d.a%d.npy", folder, dispatch,
+               argument) >= (int)sizeof path ||
+      snprintf(sizes, sizeof sizes, "%s/sizes.txt", folder) >=
+          (int)sizeof sizes)
     return;
-  if (!noteSizes(folder, dispatch, argument, buffer)) {
-    perror("sizes.txt");
+  if (!noteSizes(sizes, dispatch, argument, buffer)) {
+    perror(sizes);
     abort();
   }
   if (access(path, F_OK) == 0)

@@ -6,7 +6,7 @@
 // RUN: env ATTUNE_DUMP_IR=%t attune compile %s --threads=1 -o %t/out.so
 // RUN: FileCheck %s --check-prefix=DISPATCH < %t/contraction_1.schedule.mlir
 // RUN: FileCheck %s --check-prefix=HOST < %t/host.buffers.mlir
-// RUN: attune run %s --threads=1 --input=16x64xf32=1.0 | FileCheck %s --check-prefix=RUN
+// RUN: attune run %s --threads=1 --input=16x64xf32=1.0 | FileCheck %s --check-prefix=RESULT
 
 // The dispatch takes the packed weights behind its own inputs; the second
 // function makes them.
@@ -22,9 +22,9 @@
 // HOST: func.func @attune_entry_0
 
 // 1 * 64 * 0.5 = 32, twice; and 64.
-// RUN: output 0: 16x32xf32 = 32 32
-// RUN: output 1: 16x32xf32 = 32 32
-// RUN: output 2: 16x32xf32 = 64 64
+// RESULT: output 0: 16x32xf32 = 32 32
+// RESULT: output 1: 16x32xf32 = 32 32
+// RESULT: output 2: 16x32xf32 = 64 64
 func.func @main(%x: tensor<16x64xf32>) -> (tensor<16x32xf32>, tensor<16x32xf32>, tensor<16x32xf32>) {
   %w = arith.constant dense_resource<half> : tensor<64x32xf32>
   %v = arith.constant dense_resource<one> : tensor<64x32xf32>

@@ -81,7 +81,7 @@ TEST_F(Capture, WithoutAFolderNothingIsWritten) {
 TEST_F(Capture, AFolderThatIsNotThereEndsTheProgram) {
   ::setenv("ATTUNE_CAPTURE", "/nowhere/at/all", 1);
   int32_t data[] = {1, 2, 3};
-  EXPECT_DEATH(capture(data, 1), "/nowhere/at/all/d7.a1.npy: No such file");
+  EXPECT_DEATH(capture(data, 1), "/nowhere/at/all/sizes.txt: No such file");
 }
 
 /// The bits of `value` rounded to bf16.
