@@ -55,6 +55,16 @@ TEST(Nesting, countsWhatIsOpenAtOnce) {
   EXPECT_TRUE(deeper("// ((((\n((", 1));
 }
 
+TEST(Json, aNumberThatOverflowsIsAnError) {
+  for (const char *text :
+       {"1e400", "[1, -1e400]", R"({"a": [{"b": 1e999}]})"}) {
+    auto value = parseJson(text);
+    ASSERT_FALSE(bool(value)) << text;
+    EXPECT_EQ(llvm::toString(value.takeError()), "a number is too large");
+  }
+  EXPECT_TRUE(bool(parseJson("1e300")));
+}
+
 TEST(Nesting, arrowsAndComparisonsAreNoBrackets) {
   std::string text;
   for (int i = 0; i < 100; ++i)
