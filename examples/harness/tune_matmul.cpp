@@ -1,5 +1,5 @@
-// Tunes a matmul with a searcher of one's own: hill climbing. `tune_matmul 512 50`
-// is 512 x 512 x 512 with 50 evaluations.
+// Tunes a matmul with a searcher of one's own: hill climbing. `tune_matmul 512
+// 50` is 512 x 512 x 512 with 50 evaluations.
 #include "attune/Harness/Harness.h"
 #include "llvm/Support/raw_ostream.h"
 using namespace attune;

@@ -80,12 +80,12 @@ void attune_release(AttuneProgram *program, AttuneTensor *output);
 /* The last error of this program (0: of attune_create), one line. */
 const char *attune_error(const AttuneProgram *program);
 
-/* A program packs its weights for its code when it is created. Of an entry whose
- * inputs the program knows to be weights (a dispatch that was taken out of its
- * program), this packs those inputs: runs of the entry with the same pointers
- * use the packed form, and the values behind them must stay. Without it they are
- * packed in every run. What is packed lasts until the next call, until
- * attune_set_checked, or until attune_destroy. */
+/* A program packs its weights for its code when it is created. Of an entry
+ * whose inputs the program knows to be weights (a dispatch that was taken out
+ * of its program), this packs those inputs: runs of the entry with the same
+ * pointers use the packed form, and the values behind them must stay. Without
+ * it they are packed in every run. What is packed lasts until the next call,
+ * until attune_set_checked, or until attune_destroy. */
 int attune_prepack(AttuneProgram *program, const char *entry,
                    const AttuneTensor *inputs, int64_t inputCount);
 

@@ -55,7 +55,7 @@ struct ReplayPoint {
   /// Of optimum / best found over the runs; 0 where nothing was found.
   double median = 0, lowerQuartile = 0, upperQuartile = 0;
   std::vector<double> fractions; ///< Of each run, in their order.
-  double randomFraction = 0; ///< optimum / expected best of random search.
+  double randomFraction = 0;     ///< optimum / expected best of random search.
   /// P(t) of Willemsen et al., "A methodology for comparing optimization
   /// algorithms for auto-tuning" (2024): (baseline - found) / (baseline -
   /// optimum), the baseline being the expected curve of random search and found

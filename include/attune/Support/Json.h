@@ -16,8 +16,8 @@ namespace attune {
 
 /// llvm::json::parse for text from outside. That one parses by recursion, so a
 /// file of brackets would end the stack: what is nested deeper than 64 is an
-/// error here. Nothing that Attune reads is nested deeper than 10. So is a number
-/// that overflows: it would be infinite, which JSON cannot write.
+/// error here. Nothing that Attune reads is nested deeper than 10. So is a
+/// number that overflows: it would be infinite, which JSON cannot write.
 llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text);
 
 } // namespace attune
