@@ -88,18 +88,9 @@ def start(family, sizes, threads, options):
 
 
 def measure(ready, missing, options):
-    """{name: seconds}; a peer that dies on the way moves to `missing`."""
-    rounds = {peer.name: [] for peer in ready}
-    for number in range(options.rounds):
-        # Everybody comes first, second, ... equally often.
-        for peer in ready[number % len(ready):] + ready[:number % len(ready)] if ready else []:
-            if peer.name in missing:
-                continue
-            try:
-                rounds[peer.name].append(peer.run(options.round_seconds))
-            except PeerError as error:
-                missing[peer.name] = str(error)
-    return {name: statistics.median(times) for name, times in rounds.items() if times and name not in missing}
+    """{name: seconds}"""
+    times = peer_processes.take_turns(ready, missing, options.rounds, options.round_seconds)
+    return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
 def row_of(family, sizes, threads, options):

@@ -136,3 +136,20 @@ def attune(*arguments):
         lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
         wrong = [line for line in lines if line.startswith("error:")] or lines[-1:]
         raise PeerError(f"attune {arguments[0]}: {wrong[0].removeprefix('error: ')}")
+
+
+def take_turns(ready, missing, rounds, round_seconds):
+    """{name: seconds of each round}; a peer that dies on the way moves to
+    `missing`, with what it said. Everybody comes first, second, ... equally
+    often."""
+    times = {peer.name: [] for peer in ready}
+    for number in range(rounds):
+        turn = number % max(1, len(ready))
+        for peer in ready[turn:] + ready[:turn]:
+            if peer.name in missing:
+                continue
+            try:
+                times[peer.name].append(peer.run(round_seconds))
+            except PeerError as error:
+                missing[peer.name] = str(error)
+    return {name: seconds for name, seconds in times.items() if seconds and name not in missing}

@@ -190,20 +190,6 @@ def start(model, folder, threads, options):
     return ready, missing
 
 
-def measure(ready, missing, options):
-    rounds = {peer.name: [] for peer in ready}
-    for number in range(options.rounds):
-        turn = number % max(1, len(ready))
-        for peer in ready[turn:] + ready[:turn]:
-            if peer.name in missing:
-                continue
-            try:
-                rounds[peer.name].append(peer.run(options.round_seconds))
-            except PeerError as error:
-                missing[peer.name] = str(error)
-    return {name: times for name, times in rounds.items() if times and name not in missing}
-
-
 def interval(over, under):
     """Median of the rounds' ratios, and where it would be found again."""
     ratios = np.asarray(over) / np.asarray(under)
@@ -215,7 +201,7 @@ def interval(over, under):
 def row_of(name, model, folder, threads, options):
     ready, missing = start(model, folder, threads, options)
     try:
-        rounds = measure(ready, missing, options)
+        rounds = processes.take_turns(ready, missing, options.rounds, options.round_seconds)
     finally:
         for peer in ready:
             peer.close()
