@@ -7,6 +7,7 @@
 #include "Prepack.h"
 
 #include "Bufferize.h"
+#include "attune/Dialect/Transforms.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -237,10 +238,7 @@ Prepack splitPrepack(func::FuncOp func) { return PrepackSplitter(func).run(); }
 /// The weight or the input of its entry that an input of a dispatch is; null:
 /// neither.
 static Value findConstant(Value value) {
-  Value source = value;
-  while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
-      source.getDefiningOp()))
-    source = source.getDefiningOp()->getOperand(0);
+  Value source = skipReshapes(value);
   if (source.getDefiningOp<WeightOp>())
     return source;
   auto argument = dyn_cast<BlockArgument>(value);

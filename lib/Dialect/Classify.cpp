@@ -6,6 +6,8 @@
 
 #include "attune/Dialect/Classify.h"
 
+#include "LoopSet.h"
+
 #include "attune/Dialect/Match.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -50,19 +52,6 @@ std::optional<LoopRole> attune::loopRoleFromString(StringRef text) {
 }
 
 namespace {
-
-/// Loops as sets of bits.
-using LoopSet = llvm::SmallBitVector;
-
-LoopSet loopsIn(AffineMap map) {
-  LoopSet set(map.getNumDims());
-  for (AffineExpr expr : map.getResults())
-    expr.walk([&](AffineExpr e) {
-      if (auto dim = dyn_cast<AffineDimExpr>(e))
-        set.set(dim.getPosition());
-    });
-  return set;
-}
 
 /// Adds the input arguments of the body that `value` is computed from.
 void collectInputs(Value value, Block *body, int64_t inputCount,

@@ -7,6 +7,7 @@
 // The loops of contractions and convolutions by their part.
 
 #include "LoopNest.h"
+#include "LoopSet.h"
 
 #include "attune/Dialect/Match.h"
 
@@ -14,18 +15,6 @@ using namespace mlir;
 using namespace attune;
 
 namespace {
-
-using LoopSet = llvm::SmallBitVector;
-
-LoopSet loopsIn(AffineMap map) {
-  LoopSet set(map.getNumDims());
-  for (AffineExpr expr : map.getResults())
-    expr.walk([&](AffineExpr e) {
-      if (auto dim = dyn_cast<AffineDimExpr>(e))
-        set.set(dim.getPosition());
-    });
-  return set;
-}
 
 /// The loops of a map in the order of its results.
 SmallVector<unsigned> loopsInOrder(AffineMap map) {

@@ -376,11 +376,15 @@ void readPacked(RewriterBase &rewriter, Candidate &candidate,
 
 } // namespace
 
-bool attune::isWeightArgument(Value value) {
+Value attune::skipReshapes(Value value) {
   while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
       value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
-  auto argument = dyn_cast<BlockArgument>(value);
+  return value;
+}
+
+bool attune::isWeightArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(skipReshapes(value));
   if (!argument)
     return false;
   auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());

@@ -6,6 +6,8 @@
 
 #include "Outline.h"
 
+#include "attune/Dialect/Transforms.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/Transforms/Transforms.h"
@@ -170,10 +172,8 @@ void deriveSizes(func::FuncOp func) {
 
 /// A weight or other constant, or a view of one.
 bool isWeight(Value value) {
-  while (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
-      value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  return isa_and_nonnull<WeightOp, arith::ConstantOp>(value.getDefiningOp());
+  return isa_and_nonnull<WeightOp, arith::ConstantOp>(
+      skipReshapes(value).getDefiningOp());
 }
 
 } // namespace

@@ -8,32 +8,12 @@
 // then the steps in order; those after `bufferize` are in @lower.
 
 #include "Emitter.h"
+#include "attune/Schedule/BoundNames.h"
 
 using namespace llvm;
 using Kind = attune::Transformation::Kind;
 
 namespace attune {
-
-/// Names that a dispatch binds, beside knobs.
-static constexpr StringLiteral boundNames[] = {"vector_bytes",
-                                               "vector_registers",
-                                               "l1_bytes",
-                                               "l2_bytes",
-                                               "l3_bytes",
-                                               "cores",
-                                               "threads",
-                                               "batch",
-                                               "m",
-                                               "n",
-                                               "k",
-                                               "window",
-                                               "rows",
-                                               "columns",
-                                               "reduction",
-                                               "work",
-                                               "element_bytes",
-                                               "m_weight",
-                                               "n_weight"};
 
 //===----------------------------------------------------------------------===//
 // Knobs and what must hold
@@ -131,7 +111,7 @@ Error Emitter::constrain() {
     std::vector<std::string> operands, types, arguments;
     for (const std::string &name : region->arguments) {
       auto knob = knobs.find(name);
-      bool isBound = is_contained(boundNames, name);
+      bool isBound = isParamName(name);
       if (knob == knobs.end() && !isBound)
         return makeError("expert '{0}': '{1}' names '{2}', which is no knob of "
                          "it and nothing that a dispatch binds",

@@ -10,14 +10,10 @@
 #define ATTUNE_LIB_SCHEDULE_BIND_H
 
 #include "attune/Dispatch/RootOp.h"
+#include "attune/Schedule/BoundNames.h"
 #include "attune/Schedule/Library.h"
 
 namespace attune {
-
-/// Names that `attune.bind` may give to handles; every other name is a param.
-bool isHandleName(llvm::StringRef name);
-/// All names of params that some problem binds.
-bool isParamName(llvm::StringRef name);
 
 /// Writes `attune.kind` and `attune.roles` on the linalg ops of a dispatch.
 void annotateOps(DispatchParts &parts);

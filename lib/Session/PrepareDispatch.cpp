@@ -65,14 +65,19 @@ static Error captureInputs(State &state, StringRef folder) {
   return Error::success();
 }
 
+/// A tensor that was written as .npy, which does not know all types.
+static Expected<Tensor> readTensor(StringRef path, const TensorType &type) {
+  auto file = readNpy(path);
+  if (!file)
+    return file.takeError();
+  return reinterpretAs(std::move(*file), type.type);
+}
+
 /// Integers, booleans and scalars as the program had them (indices must be
 /// valid); floats random, of the captured shape.
 static Expected<Tensor> dispatchInput(const State &state, StringRef path,
                                       const TensorType &type, uint64_t seed) {
-  auto captured = readNpy(path);
-  if (!captured)
-    return captured.takeError();
-  auto tensor = reinterpretAs(std::move(*captured), type.type);
+  auto tensor = readTensor(path, type);
   if (!tensor)
     return tensor.takeError();
   if (state.options.keepValues || !isFloat(type.type) || tensor->shape.empty())
@@ -146,10 +151,7 @@ writeOtherInputs(State &state, const DispatchState &dispatch, Values values,
   std::vector<Tensor> tensors;
   for (auto [path, type] :
        zip(dispatch.inputs.inputs, dispatch.dispatch->inputs)) {
-    auto file = readNpy(path);
-    if (!file)
-      return file.takeError();
-    auto tensor = reinterpretAs(std::move(*file), type.type);
+    auto tensor = readTensor(path, type);
     if (!tensor)
       return tensor.takeError();
     if (isFloat(type.type) && !tensor->shape.empty())
@@ -165,10 +167,7 @@ writeOtherInputs(State &state, const DispatchState &dispatch, Values values,
 static Expected<bool> areFinite(const CheckedInputs &inputs,
                                 ArrayRef<TensorType> types) {
   for (auto [path, type] : zip(inputs.references, types)) {
-    auto file = readNpy(path);
-    if (!file)
-      return file.takeError();
-    auto tensor = reinterpretAs(std::move(*file), type.type);
+    auto tensor = readTensor(path, type);
     if (!tensor)
       return tensor.takeError();
     for (int64_t i = 0, e = tensor->elementCount(); isFloat(type.type) && i < e;

@@ -54,6 +54,9 @@ mlir::FailureOr<llvm::SmallVector<mlir::Operation *>>
 tileAndFuse(mlir::RewriterBase &rewriter, mlir::linalg::LinalgOp op,
             const TileOptions &options);
 
+/// What `value` is an expanded or collapsed view of, or `value` itself.
+mlir::Value skipReshapes(mlir::Value value);
+
 /// Whether `value` is an argument of a dispatch function that all calls give a
 /// weight (attr::constant), or a view of one.
 bool isWeightArgument(mlir::Value value);
